@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from harness.targets.base import Capability, TargetOptions
 from harness.targets.cuda import device as device_executor
-from harness.targets.cuda.chips import runs_on
+from harness.targets.cuda.chips import CHIPS, runs_on
 from harness.targets.executors import is_installed
 from harness.targets.gpu.target import GpuTarget
 from harness.toolchains.nvidia import INSTALL, version
@@ -28,15 +28,7 @@ class CudaTarget(GpuTarget):
     summary = "NVIDIA GPUs through layouts and PTX, or by IREE; on a device or on the emulator"
     driver = "NVIDIA's driver (libcuda.so.1)"
     default_chip = "sm_80"
-    descriptions: ClassVar[dict[str, str]] = {
-        "sm_80": "Ampere: A100",
-        "sm_86": "Ampere: A10, A40, RTX 30",
-        "sm_89": "Ada: L4, L40, RTX 40",
-        "sm_90": "Hopper: H100, H200, with the instructions that later chips have, too",
-        "sm_90a": "Hopper alone: here the same instructions, which later chips then do not run",
-        "sm_100": "Blackwell: B200",
-        "sm_120": "Blackwell: RTX 50",
-    }
+    descriptions: ClassVar[dict[str, str]] = {name: chip.summary for name, chip in CHIPS.items()}
 
     def vendor(self, chip: str | None) -> "Vendor":
         """Return what the pipeline has to know of a chip."""

@@ -72,7 +72,7 @@ def _modelled(
         kernel=kernel.name,
         trace=asked,
         classes=tuple(class_of(instruction.name) for instruction in loop),
-        warps=-(-kernel.threads // int(assumed.lanes.value)),
+        warps=-(-kernel.threads // assumed.multiprocessor.lanes),
         residency=residency,
         grid=kernel.grid,
         multiply_adds_per_score=multiply_adds_per_score(kernel),

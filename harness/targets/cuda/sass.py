@@ -11,7 +11,7 @@ from functools import cached_property
 FUNCTION = re.compile(r"^\s*\.text\.([^\s:]+):")
 LABEL = re.compile(r"^\s*(\.L_\w+):")
 INSTRUCTION = re.compile(
-    r"^\s*/\*(?P<address>[0-9a-f]{4,})\*/\s+(?:(?P<predicate>@!?U?P[0-9T]+)\s+)?(?P<opcode>[A-Z][\w.]*)"
+    r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:(?P<predicate>@!?U?P[0-9T]+)\s+)?(?P<opcode>[A-Z][\w.]*)"
     r"(?P<operands>[^;]*);\s*/\*\s*0x[0-9a-f]{16}\s*\*/"
 )
 SECOND_HALF = re.compile(r"^\s*/\*\s*0x([0-9a-f]{16})\s*\*/")
@@ -30,8 +30,6 @@ class Control:
 
     stall: int
     """Cycles until the warp's next instruction."""
-    yields: bool
-    """Whether another warp is to be preferred then."""
     write_flag: int | None
     """Barrier that is up until the result is written; None: its latency is fixed, and stalls cover it."""
     read_flag: int | None
@@ -46,7 +44,6 @@ class Control:
         write, read, mask = bits >> 5 & 7, bits >> 8 & 7, bits >> 11 & 0x3F
         return cls(
             stall=bits & 0xF,
-            yields=not bits >> 4 & 1,
             write_flag=None if write == NO_FLAG else write,
             read_flag=None if read == NO_FLAG else read,
             waits=tuple(flag for flag in range(FLAGS) if mask >> flag & 1),
@@ -57,7 +54,6 @@ class Control:
 class SassInstruction:
     """One instruction."""
 
-    address: int
     predicate: str
     """`@P0`, `@!UP1`; empty where it has none."""
     opcode: str
@@ -133,7 +129,6 @@ def parse(disassembly: str) -> dict[str, SassFunction]:
 
 def _instruction(found: re.Match[str], second_half: int) -> SassInstruction:
     return SassInstruction(
-        address=int(found["address"], 16),
         predicate=found["predicate"] or "",
         opcode=found["opcode"],
         operands=found["operands"].strip(),

@@ -15,8 +15,8 @@ from harness.problem.dtypes import buffer_dtype
 from harness.problem.inputs import Inputs
 from harness.problem.outputs import OUTPUT
 from harness.problem.pages import Paging
-from harness.targets.gpu.driver import CallGraphs, DeviceMemory, Driver, Timer
-from harness.targets.gpu.event_timer import call_graphs
+from harness.targets.gpu.driver import CallGraphs, DeviceMemory, Driver
+from harness.targets.gpu.event_timer import EventTimer, call_graphs
 from harness.targets.gpu.launch import POISON, GpuLaunch
 from harness.targets.lowering.buffers import Buffer, checked_input
 
@@ -65,7 +65,7 @@ class GpuCall(BoundCall):
             executable.driver.prepare(kernel, [memory[buffer.name] for buffer in kernel.buffers])
             for kernel in executable.plan.kernels
         ]
-        self._timer: Timer | None = None
+        self._timer: EventTimer | None = None
         self._graphs: CallGraphs | None = None
 
     def poison(self) -> None:
@@ -125,7 +125,7 @@ class GpuCall(BoundCall):
         shape = buffer.given_shape or buffer.shape
         return self._memory[buffer.name].read(buffer_dtype(buffer.dtype), shape)
 
-    def _device_timer(self) -> Timer | None:
+    def _device_timer(self) -> EventTimer | None:
         """Return what times calls on the device's own clock, made when it is first asked for."""
         self._timer = self._timer or self._executable.driver.timer()
         return self._timer

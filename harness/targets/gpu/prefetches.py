@@ -50,8 +50,7 @@ def _prefetch(read: ir.OpView, loop: ForLoop, following: ir.Value) -> None:
     """Emit the prefetch of what a read reads in the following iteration, if that is something else."""
     buffer, *operands = read.operands
     kind, rank = ir.VectorType(read.results[0].type), ir.MemRefType(buffer.type).rank
-    known = {loop.position: following}
-    indices = [_in_iteration(value, loop, known) for value in operands[:rank]]
+    indices = loop.at_iteration(operands[:rank], following)
     if indices == operands[:rank]:
         return
     for axis, size in zip((-2, -1), kind.shape, strict=True):
@@ -60,16 +59,3 @@ def _prefetch(read: ir.OpView, loop: ForLoop, following: ir.Value) -> None:
             indices[axis] = arith.minui(indices[axis], index(last))
     asked = memref.prefetch(buffer, indices, False, NEAREST, True)
     asked.attributes[PREFETCHED_TILE] = ir.DenseI64ArrayAttr.get(list(kind.shape))
-
-
-def _in_iteration(value: ir.Value, loop: ForLoop, known: dict[ir.Value, ir.Value]) -> ir.Value:
-    """Return an index as another iteration has it; `known` has its position, and gets what is computed."""
-    owner = value.owner
-    if value in known or isinstance(owner, ir.Block) or owner.operation.block != loop.body:
-        return known.get(value, value)
-    operands = [_in_iteration(operand, loop, known) for operand in owner.operands]
-    copy = owner.operation.clone()
-    for number, operand in enumerate(operands):
-        copy.operands[number] = operand
-    known[value] = copy.results[0]
-    return known[value]

@@ -1,4 +1,4 @@
-"""The stages `products-by-step` and `just-in-time`: in which order a lane's instructions stand.
+"""The stages `loads-by-step`, `products-by-step` and `just-in-time`: the order of a lane's instructions.
 
 A product of tiles is many matrix instructions.  In the order of the result's fragments each of them goes
 along the whole depth, so that all of an operand is needed at a time.  In the order of steps all fragments
@@ -13,6 +13,7 @@ from enum import Enum
 from mlir import ir
 
 from harness.ir.walk import operations_within
+from harness.layouts.constraints import in_shared_memory
 from harness.layouts.distribution.transfers import BY_STEP
 
 LOOP, KERNEL = "scf.for", "gpu.func"
@@ -27,6 +28,18 @@ def multiply_by_step(function: ir.OpView) -> None:
     for operation in operations_within(function):
         if operation.name == "vector.contract":
             operation.operation.attributes[BY_STEP] = ir.UnitAttr.get()
+
+
+def load_by_step(function: ir.OpView) -> None:
+    """Mark the reads of operands from shared memory, in place: each load is for one step of a product.
+
+    An instruction that loads several matrices may take those of several steps, or those of one: then the
+    registers of a step are free when it is done.
+    """
+    for read in operations_within(function):
+        is_staged = read.name == "vector.transfer_read" and in_shared_memory(read.operands[0])
+        if is_staged and any(use.owner.name == "vector.contract" for use in read.results[0].uses):
+            read.operation.attributes[BY_STEP] = ir.UnitAttr.get()
 
 
 def compute_just_in_time(module: ir.Module) -> None:

@@ -30,8 +30,8 @@ class GpuTarget(Target):
     default_chip: ClassVar[str]
     """What code is for when neither a chip is named nor a device is there."""
     descriptions: ClassVar[dict[str, str]]
-    builders: ClassVar[tuple[str, ...]] = ("this harness", "IREE")
-    """Whose code there is for its chips."""
+    is_of_iree: ClassVar[bool] = True
+    """Whether IREE, too, makes code for its chips."""
     grid_order: ClassVar[GridOrder] = "longest-first"
 
     @abstractmethod
@@ -59,7 +59,7 @@ class GpuTarget(Target):
         found = devices(self.name)
         if found is None:
             return f"no device: {self.driver} is not installed"
-        names = ", ".join(f"{device.name} ({device.chip})" for device in found)
+        names = ", ".join(map(_named, found))
         return f"no device for {self.chip(chip)}" + (f", only {names}" if names else "")
 
     def what_devices_lack(self) -> str:
@@ -76,7 +76,7 @@ class GpuTarget(Target):
 
         found = self.find_device(chip)
         if found is not None:
-            return f"{found.name} ({found.chip})"
+            return _named(found)
         return "no device" if compiler() is None else f"emulated {self.chip(chip)}"
 
     def device_of(self, case: Case) -> str:
@@ -167,11 +167,11 @@ class GpuTarget(Target):
         )
 
     def _build(self) -> Capability:
-        from harness.toolchains.iree import MISSING, installed
+        from harness.toolchains.iree import installed
 
-        builders = self.builders if installed() else tuple(name for name in self.builders if name != "IREE")
-        detail = f"by {' and '.join(builders)}: chips {', '.join(self.descriptions)}" if builders else MISSING
-        return Capability(action="build", available=bool(builders), detail=detail)
+        builders = "this harness and IREE" if self.is_of_iree and installed() else "this harness"
+        detail = f"by {builders}: chips {', '.join(self.descriptions)}"
+        return Capability(action="build", available=True, detail=detail)
 
     def _emulate(self) -> Capability:
         from harness.emulator.native_library import MISSING, compiler
@@ -181,11 +181,13 @@ class GpuTarget(Target):
         return Capability(action="emulate", available=command is not None, detail=detail)
 
     def _run(self) -> Capability:
-        found = devices(self.name)
-        if found:
-            detail = (
-                ", ".join(f"{device.name} ({device.chip})" for device in found) + self.what_devices_lack()
-            )
+        present = devices(self.name)
+        if present:
+            detail = ", ".join(map(_named, present)) + self.what_devices_lack()
         else:
-            detail = f"no device: {self.driver} is not installed" if found is None else "no device"
-        return Capability(action="run", available=bool(found), detail=detail)
+            detail = f"no device: {self.driver} is not installed" if present is None else "no device"
+        return Capability(action="run", available=bool(present), detail=detail)
+
+
+def _named(device: GpuDevice) -> str:
+    return f"{device.name} ({device.chip})"

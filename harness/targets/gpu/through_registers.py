@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import arith, gpu
 
+from harness.ir.builder import index
 from harness.ir.for_loop import ForLoop
 from harness.ir.walk import terminator_of
-from harness.targets.gpu.staged_tile import Staged, index, is_before, slots_of, wait_for_readers, when
+from harness.targets.gpu.staged_tile import Staged, is_before, slots_of, wait_for_readers, when
 
 
 def read_through_registers(loop: ir.OpView, group: Sequence[Staged], slots: int) -> None:

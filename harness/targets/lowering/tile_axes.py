@@ -34,7 +34,9 @@ def see_tiles_along_last_axes(function: ir.OpView) -> None:
         operation.operands[first - 1] = views[buffer, order]
         for number, axis in enumerate(order):
             operation.operands[first + number] = indices[axis]
-        operation.attributes["permutation_map"] = ir.AffineMapAttr.get(_last_axes(len(order), mapping))
+        operation.attributes["permutation_map"] = ir.AffineMapAttr.get(
+            ir.AffineMap.get_minor_identity(len(order), len(mapping.results))
+        )
 
 
 def _tile_axes_last(mapping: ir.AffineMap, rank: int) -> tuple[int, ...] | None:
@@ -48,11 +50,6 @@ def _tile_axes_last(mapping: ir.AffineMap, rank: int) -> tuple[int, ...] | None:
     if axes != sorted(set(axes)) or axes == list(range(rank - len(axes), rank)):
         return None
     return (*(axis for axis in range(rank) if axis not in axes), *axes)
-
-
-def _last_axes(rank: int, mapping: ir.AffineMap) -> ir.AffineMap:
-    kept = len(mapping.results)
-    return ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(rank - kept + axis) for axis in range(kept)])
 
 
 def _transposed(buffer: ir.Value, order: Sequence[int]) -> ir.Value:

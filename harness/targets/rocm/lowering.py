@@ -8,7 +8,7 @@ from mlir import ir
 from harness.ir.walk import operations_within
 from harness.targets.base import Stage
 from harness.targets.gpu.kernel_build import KernelBuild, on_module
-from harness.targets.gpu.llvm_ir import translated
+from harness.targets.gpu.llvm_ir import to_llvm_ir
 from harness.targets.lowering.transforms import run_passes
 from harness.targets.rocm.chips import CHIPS, Chip, Feature
 from harness.targets.rocm.code_object import spilled_registers
@@ -69,12 +69,6 @@ def _attributes(chip: Chip) -> list[tuple[str, str]]:
     return attributes
 
 
-def _to_llvm_ir(build: KernelBuild) -> str:
-    layout = amd.data_layout(build.vendor.chip)
-    build.llvm_ir = f'target datalayout = "{layout}"\n' + translated(build.module, amd.TRIPLE)
-    return build.llvm_ir
-
-
 def _optimize(build: KernelBuild) -> str:
     """Optimise; where loops over cut tiles could keep their masks and that spares spills, they do."""
     chip, given = build.vendor.chip, build.llvm_ir
@@ -98,7 +92,7 @@ def lowering(chip: str) -> Sequence[Stage]:
     """Return the stages to LLVM IR for a chip."""
     return (
         Stage("rocdl", "the LLVM dialect with AMD's operations", on_module(partial(_to_rocdl, chip))),
-        Stage("llvm-ir", "LLVM IR", _to_llvm_ir, "ll"),
+        to_llvm_ir(amd.TRIPLE, amd.data_layout),
         Stage("optimized", "LLVM IR after LLVM's optimisations", _optimize, "ll"),
     )
 

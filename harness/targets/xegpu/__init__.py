@@ -47,7 +47,7 @@ class XegpuTarget(GpuTarget):
     driver = "OpenCL (libOpenCL.so.1)"
     default_chip = "bmg"
     descriptions: ClassVar[dict[str, str]] = {name: chip.summary for name, chip in CHIPS.items()}
-    builders: ClassVar[tuple[str, ...]] = ("this harness",)
+    is_of_iree = False
 
     def vendor(self, chip: str | None) -> "Vendor":
         """Return what the pipeline has to know of a chip."""
@@ -99,10 +99,6 @@ class XegpuTarget(GpuTarget):
     def capabilities(self) -> list[Capability]:
         """Return what can be built, emulated and run here, and whether the processor can stand in."""
         return [*super().capabilities(), self._opencl()]
-
-    def _build(self) -> Capability:
-        chips = ", ".join(self.descriptions)
-        return Capability(action="build", available=True, detail=f"by this harness: chips {chips}")
 
     def _opencl(self) -> Capability:
         from harness.targets.xegpu.processor.runtime import installed_version

@@ -5,11 +5,10 @@ under another name.  What all lanes share is there once.  The driver's compiler 
 may need fewer, and needs some of its own.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from harness.targets.xegpu.chips import SUB_GROUP
 from harness.targets.xegpu.spirv_text import Block, Instruction, Module
-from harness.targets.xegpu.uniformity import values_of_lanes
 
 PHI = "OpPhi"
 OTHER_NAMES = ("OpCompositeExtract", "OpBitcast", "OpVectorShuffle")
@@ -17,6 +16,19 @@ OTHER_NAMES = ("OpCompositeExtract", "OpBitcast", "OpVectorShuffle")
 CONSTRUCT, INSERT, SHUFFLE = "OpCompositeConstruct", "OpCompositeInsert", "OpVectorShuffle"
 WITHOUT_REGISTERS = ("OpVariable", "OpUndef")
 """An array of a lane stands for registers that its loads have already."""
+
+SHARED_BUILTINS = (
+    "SubgroupId",
+    "SubgroupSize",
+    "NumSubgroups",
+    "WorkgroupId",
+    "WorkgroupSize",
+    "NumWorkgroups",
+)
+"""Variables of SPIR-V that all lanes of a sub-group read the same from."""
+PREFIX = "__spirv_BuiltIn"
+OF_LANES = ("OpFunctionCall", "OpGroupNonUniform", "OpSubgroup", "OpLoad", "OpAtomic")
+"""How opcodes begin whose results differ between lanes, as far as is known."""
 
 
 def most_live_registers(module: Module, register_bytes: int) -> dict[str, int]:
@@ -128,3 +140,29 @@ def _bits_of(module: Module, instruction: Instruction) -> int:
     if kind is None or instruction.opcode in WITHOUT_REGISTERS:
         return 0
     return kind.components * kind.bits
+
+
+def values_of_lanes(module: Module, blocks: Iterable[Block]) -> set[str]:
+    """Return the values of a function that may differ between the lanes of a sub-group.
+
+    A value differs if it comes from memory, a message, a product, an exchange or a lane's number, or is
+    computed from one that does.  Kernels here branch by shared values only, so that what a phi takes depends
+    on no lane.
+    """
+    instructions = [one for block in blocks for one in block.instructions if one.result is not None]
+    found: set[str] = set()
+    has_changed = True
+    while has_changed:
+        before = len(found)
+        for instruction in instructions:
+            if _is_of_lanes(module, instruction, found):
+                found.add(instruction.result or "")
+        has_changed = len(found) > before
+    return found
+
+
+def _is_of_lanes(module: Module, instruction: Instruction, known: set[str]) -> bool:
+    if instruction.opcode == "OpLoad":
+        name = module.names.get(instruction.inputs[0], "")
+        return name.removeprefix(PREFIX) not in SHARED_BUILTINS
+    return instruction.opcode.startswith(OF_LANES) or not known.isdisjoint(instruction.inputs)

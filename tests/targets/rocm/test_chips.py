@@ -8,16 +8,8 @@ import llvmlite.binding as llvm
 import pytest
 
 from harness.emulator.devices import device
-from harness.errors import UnsupportedError
-from harness.targets.gpu.launch import GpuKernel
 from harness.targets.rocm import RocmTarget
-from harness.targets.rocm.chips import CHIPS, Feature
-from harness.targets.rocm.compute_unit import (
-    occupancy,
-    require_lds,
-    resident_workgroups,
-    waves_of_simd,
-)
+from harness.targets.rocm.chips import CHIPS, Feature, occupancy, resident_workgroups, waves_of_simd
 from harness.targets.rocm.vendor import matrix_instructions, shared_memory
 from harness.toolchains import amd
 
@@ -111,15 +103,6 @@ def test_workgroups_are_as_many_as_the_scarcest_resource_has_room_for() -> None:
     assert resident_workgroups(256, 128, 20_000, chip) == 3
     assert resident_workgroups(64, 24, 0, chip) == 32
     assert occupancy(256, 128, 20_000, chip) == 3 * 4 / 32
-
-
-def test_more_lds_than_a_workgroup_may_have_is_refused() -> None:
-    kernel = GpuKernel(name="attention", buffers=(), grid=1, threads=256, shared_bytes=66_000)
-    require_lds([kernel], "gfx950")
-    with pytest.raises(
-        UnsupportedError, match="needs 66000 bytes of LDS; a workgroup may have 65536 on gfx942"
-    ):
-        require_lds([kernel], "gfx942")
 
 
 def test_the_version_of_the_linker_is_a_part_of_what_is_built() -> None:

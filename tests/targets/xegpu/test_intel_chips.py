@@ -3,10 +3,8 @@
 import pytest
 
 from harness.emulator.devices import device
-from harness.errors import UnsupportedError
 from harness.machine.gpus import GpuDevice
 from harness.problem.attention_problem import AttentionProblem
-from harness.targets.gpu.launch import GpuKernel
 from harness.targets.xegpu import XegpuTarget
 from harness.targets.xegpu.chips import CHIPS, SUB_GROUP, resident_workgroups
 from harness.targets.xegpu.processor import INSTALL, runtime
@@ -29,12 +27,6 @@ def test_a_sub_group_has_16_kib_of_registers_in_the_large_mode() -> None:
 @pytest.mark.parametrize(("registers", "resident"), [(256, 4), (129, 4), (128, 8), (64, 8)])
 def test_half_of_the_registers_make_room_for_twice_as_many_sub_groups(registers: int, resident: int) -> None:
     assert resident_workgroups(8 * SUB_GROUP, registers, 0, CHIPS["bmg"]) == resident
-
-
-def test_workgroups_with_shared_memory_are_refused() -> None:
-    kernel = GpuKernel(name="attention", buffers=(), grid=1, threads=128, shared_bytes=64)
-    with pytest.raises(UnsupportedError, match="kernel attention needs 64 bytes of shared memory"):
-        intel_vendor("bmg").require_resources([kernel])
 
 
 def test_long_rows_have_fewer_keys_in_a_tile() -> None:

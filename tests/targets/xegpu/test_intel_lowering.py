@@ -5,10 +5,13 @@ from mlir import ir
 
 from harness.dialect.context import mlir_context
 from harness.errors import BuildError
-from harness.targets.xegpu.leftovers import require_lowered
-from harness.targets.xegpu.own_operations import use_own_operations
-from harness.targets.xegpu.static_arrays import declare_arrays_first
-from harness.targets.xegpu.word_slices import cut_words
+from harness.targets.gpu.own_operations import replace_operations
+from harness.targets.xegpu.lane_operations import (
+    REPLACEMENTS,
+    cut_words,
+    declare_arrays_first,
+    require_lowered,
+)
 
 KERNEL = """
 gpu.module @kernels {{
@@ -28,7 +31,7 @@ THREAD = """
 def replaced(body: str) -> str:
     with mlir_context():
         module = ir.Module.parse(KERNEL.format(body=body))
-        use_own_operations(module)
+        replace_operations(module, REPLACEMENTS)
         module.operation.verify()
         return str(module)
 

@@ -5,9 +5,8 @@ import pytest
 from harness.targets.xegpu.chips import CHIPS
 from harness.targets.xegpu.device_code import device_code, summary
 from harness.targets.xegpu.instruction_classes import class_of, instruction_classes, main_loop
-from harness.targets.xegpu.registers import most_live_registers
+from harness.targets.xegpu.registers import most_live_registers, values_of_lanes
 from harness.targets.xegpu.spirv_text import Instruction, Module, innermost_loops, parsed
-from harness.targets.xegpu.uniformity import values_of_lanes
 
 ASSEMBLY = """
 \tOpName %40 "kernel"

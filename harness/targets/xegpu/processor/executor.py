@@ -10,8 +10,7 @@ from harness.targets.gpu.executable import GpuKernels
 from harness.targets.gpu.launch import GpuLaunch
 from harness.targets.xegpu.device import SPIRV_FILE
 from harness.targets.xegpu.device.context import Device, one
-from harness.targets.xegpu.device.driver import OpenClDriver
-from harness.targets.xegpu.device.program import with_log
+from harness.targets.xegpu.device.driver import OpenClDriver, with_log
 from harness.targets.xegpu.processor.modelled import sources
 from harness.targets.xegpu.processor.runtime import open_processor
 from harness.toolchains.spirv_words import capabilities, imports

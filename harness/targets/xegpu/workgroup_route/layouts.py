@@ -1,4 +1,4 @@
-"""The stage `xegpu-wg`: layouts that say which sub-group, which instruction and which lane has what.
+"""The stages `xegpu-wg` and `xegpu-sg`: layouts that say which sub-group, instruction and lane has what.
 
 Sub-groups share rows only.  Each attribute names the sub-groups (`sg_layout`), what each has (`sg_data`),
 what one instruction takes of it (`inst_data`), and how its lanes hold that (`lane_layout`, `lane_data`,
@@ -16,6 +16,7 @@ from harness.targets.xegpu.workgroup_route.tiles import COLUMNS, SUB_GROUP_ROWS,
 
 DESCRIBE, LOAD, STORE, DPAS = "xegpu.create_nd_tdesc", "xegpu.load_nd", "xegpu.store_nd", "xegpu.dpas"
 TRANSPOSE = "vector.transpose"
+STALE_FIELDS = re.compile(r"inst_data = \[[\d, ]+\], |, order = \[\d, \d\]")
 DESCRIPTOR = re.compile(r"(!xegpu\.tensor_desc<(\d+)x(\d+)x\w+)(, #xegpu\.block_tdesc_attr<.*?>)?>")
 
 
@@ -91,6 +92,21 @@ def lay_out(kernel: ir.OpView, layouts: Layouts) -> None:
             for number, result in enumerate(operation.results):
                 if isinstance(result.type, ir.VectorType):
                     _set(operation, f"layout_result_{number}", _layout_of(result, layouts))
+
+
+def drop_stale_layouts(kernel: ir.OpView) -> None:
+    """Drop layouts of operations, and what descriptors say of instructions and order, in place.
+
+    Blocking keeps `inst_data` and `order` though values now are single instructions'.  The pass that
+    propagates layouts of lanes gets only those of descriptors and finds all others anew.
+    """
+    for operation in operations_within(kernel):
+        for name in list(operation.attributes):
+            if name == "layout" or name.startswith("layout_"):
+                del operation.attributes[name]
+        for result in operation.results:
+            if str(result.type).startswith("!xegpu.tensor_desc"):
+                result.set_type(ir.Type.parse(STALE_FIELDS.sub("", str(result.type))))
 
 
 def with_layout(descriptor: ir.Type, layout: str) -> ir.Type:

@@ -87,8 +87,8 @@ def test_a_sample_tells_the_kernels_time_from_the_launches(artifact: Artifact, f
 def test_the_device_is_found_by_its_chip_whatever_features_it_names() -> None:
     with stub_amd_device("gfx942"):
         device = open_device("gfx942")
-        assert (device.name, device.chip, device.bus) == ("emulated gfx942", "gfx942", "emulated")
-        assert device.l2_bytes > 0
+        assert device.chip == "gfx942"
+        assert device.cache_bytes > 0
 
 
 def test_machine_code_runs_on_no_other_chip() -> None:

@@ -20,7 +20,7 @@ from harness.targets.executors import chosen_here, with_executor
 from harness.targets.gpu.driver import DeviceError
 from harness.targets.xegpu.device.calls import SUCCESS
 from harness.targets.xegpu.device.context import open_gpu
-from harness.targets.xegpu.device.memory import ALIGNMENT, OpenClMemory
+from harness.targets.xegpu.device.driver import ALIGNMENT, OpenClMemory
 
 PROBLEM = AttentionProblem(batch=1, heads=1, seq_q=70, seq_kv=70, head_dim=32, dtype="f16", causal=True)
 CHIP = "bmg"
