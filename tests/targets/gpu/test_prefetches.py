@@ -26,12 +26,11 @@ def build(
     return plugins.variant(variant).build(case, "key", folder)
 
 
-def text(problem: AttentionProblem, folder: Path, stage: str = "prefetched", **options: str) -> str:
-    artifact = build(problem, folder, **options)
-    return (folder / artifact.stage_files[stage]).read_text()
+def text(problem: AttentionProblem, folder: Path, stage: str = "prefetched") -> str:
+    return (folder / build(problem, folder).stage_files[stage]).read_text()
 
 
-def test_each_iteration_asks_for_the_next_tiles_of_keys_and_of_values(tmp_path: Path) -> None:
+def test_iterations_begin_by_asking_for_the_next_tiles(tmp_path: Path) -> None:
     code = text(WHOLE, tmp_path)
     ((_, position),) = re.findall(r"scf.for (%(\w+)) = ", code)
     ((following, _),) = re.findall(rf"(%(\w+)) = arith.addi %{position}, %c64 : index", code)
@@ -41,11 +40,11 @@ def test_each_iteration_asks_for_the_next_tiles_of_keys_and_of_values(tmp_path: 
     for _, indices, *tile in prefetches:
         assert indices.split(", ")[-2:] == [last, "%c0"]
         assert tile == ["64", "64"]
-
-
-def test_they_stand_where_an_iteration_begins(tmp_path: Path) -> None:
-    loop = text(WHOLE, tmp_path).split("scf.for ", 1)[1]
+    loop = code.split("scf.for ", 1)[1]
     assert loop.index("memref.prefetch") < loop.rindex("memref.prefetch") < loop.index("vector.transfer_read")
+    just_in_time = next(tmp_path.glob("*just-in-time*")).read_text()
+    assert just_in_time.count("xegpu.prefetch_nd") == 2  # of 16 rows and 32 columns for each sub-group
+    assert "memref.prefetch" not in just_in_time
 
 
 @pytest.mark.sweep
@@ -71,12 +70,6 @@ def test_loops_of_other_variants_have_them_and_are_right(variant: str, tmp_path:
 
 def test_where_there_is_one_tile_there_is_no_next_one(tmp_path: Path) -> None:
     assert "prefetch" not in text(ONE_TILE, tmp_path)
-
-
-def test_they_become_messages_that_the_sub_groups_share(tmp_path: Path) -> None:
-    code = text(WHOLE, tmp_path, "just-in-time")
-    assert code.count("xegpu.prefetch_nd") == 2  # a block of 16 rows and 32 columns for each of 8 sub-groups
-    assert "memref.prefetch" not in code
 
 
 def test_rows_that_no_message_names_are_not_prefetched(tmp_path: Path) -> None:

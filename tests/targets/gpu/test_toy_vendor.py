@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from sweeps import sweep
 from toy_vendor import LANES, VENDOR
 
 from harness import plugins
@@ -58,21 +59,43 @@ def built(variant: str, problem: AttentionProblem, folder: Path) -> tuple[Kernel
         return build, compile_kernels(build, folder)
 
 
-@pytest.mark.parametrize("variant", ["flash", "naive", "unfused"])
+FORMS = {
+    "causal": {"heads": 2, "seq_q": 24, "head_dim": 8, "causal": True},
+    "grouped-ragged": {
+        "heads": 2,
+        "kv_heads": 1,
+        "seq_q": 11,
+        "seq_kv": 21,
+        "head_dim": 8,
+        "head_dim_v": 12,
+    },
+    "few-queries": {"heads": 1, "seq_q": 3, "seq_kv": 9, "head_dim": 4},
+    "keys-in-parts": {"heads": 1, "seq_q": 3, "seq_kv": 80, "head_dim": 4, "causal": True},
+    "padded": {"heads": 1, "seq_q": 5, "seq_kv": 3, "head_dim": 6, "head_dim_v": 5},
+    "changed-scores": {
+        "heads": 2,
+        "seq_q": 9,
+        "head_dim": 4,
+        "mask": True,
+        "bias": True,
+        "softcap": 3.0,
+        "window": (4, 2),
+    },
+}
+EVERY_RUN = [
+    ("naive", "causal"),
+    ("flash", "keys-in-parts"),
+    ("flash", "padded"),
+    ("unfused", "changed-scores"),
+]
+
+
 @pytest.mark.parametrize(
-    "fields",
-    [
-        {"heads": 2, "seq_q": 24, "head_dim": 8, "causal": True},
-        {"heads": 2, "kv_heads": 1, "seq_q": 11, "seq_kv": 21, "head_dim": 8, "head_dim_v": 12},
-        {"heads": 1, "seq_q": 3, "seq_kv": 9, "head_dim": 4},
-        {"heads": 1, "seq_q": 3, "seq_kv": 80, "head_dim": 4, "causal": True},
-        {"heads": 1, "seq_q": 5, "seq_kv": 3, "head_dim": 6, "head_dim_v": 5},
-        {"heads": 2, "seq_q": 9, "head_dim": 4, "mask": True, "bias": True, "softcap": 3.0, "window": (4, 2)},
-    ],
-    ids=["causal", "grouped-ragged", "few-queries", "keys-in-parts", "padded", "changed-scores"],
+    ("variant", "form"),
+    sweep([(variant, form) for variant in ("flash", "naive", "unfused") for form in FORMS], but=EVERY_RUN),
 )
-def test_attention_is_right_and_the_checks_find_nothing(variant: str, fields: dict, tmp_path: Path) -> None:
-    problem = AttentionProblem(**fields)
+def test_attention_is_right_and_the_checks_find_nothing(variant: str, form: str, tmp_path: Path) -> None:
+    problem = AttentionProblem(**FORMS[form])
     build, _ = built(variant, problem, tmp_path)
     driver = EmulatorDriver(build.emulation.load(), LaunchSettings())
     inputs = make_inputs(problem, seed=3)
@@ -82,14 +105,10 @@ def test_attention_is_right_and_the_checks_find_nothing(variant: str, fields: di
     assert expect(inputs, problem).check(call.output()).ok
 
 
-def test_a_warp_has_the_lanes_of_the_matrix_instruction(tmp_path: Path) -> None:
-    build, _ = built("flash", AttentionProblem(heads=1, seq_q=16, head_dim=8), tmp_path)
+def test_every_stage_is_kept_and_warps_have_its_lanes(tmp_path: Path) -> None:
+    build, recorder = built("flash", AttentionProblem(heads=1, seq_q=16, head_dim=8), tmp_path)
     assert [kernel.threads for kernel in build.kernels] == [VENDOR.most_warps * LANES]
     assert [kernel.shared_bytes for kernel in build.kernels] == [0]
-
-
-def test_every_stage_of_the_list_is_run_and_kept(tmp_path: Path) -> None:
-    _, recorder = built("flash", AttentionProblem(heads=1, seq_q=16, head_dim=8), tmp_path)
     left_out = (  # by the strategy of a small tile
         "scores-ahead",
         "read-again",

@@ -19,8 +19,8 @@ from harness.targets.rocm.chips import CHIPS
 from harness.targets.rocm.code_object import CODE_OBJECT_FILE
 from harness.targets.rocm.vendor import amd_vendor, matrix_instructions
 
-RAGGED = AttentionProblem(heads=1, seq_q=100, head_dim=64, dtype="f16", causal=True)
-GROUPED = AttentionProblem(batch=2, heads=2, kv_heads=1, seq_q=70, seq_kv=150, head_dim=32, dtype="bf16")
+SMALL = AttentionProblem(heads=1, seq_q=64, head_dim=32, dtype="f16")
+WHOLE = AttentionProblem(heads=1, seq_q=256, head_dim=64, dtype="f16")
 
 
 def build(variant: str, problem: AttentionProblem, folder: Path, chip: str = "gfx942", **params) -> Artifact:
@@ -29,39 +29,9 @@ def build(variant: str, problem: AttentionProblem, folder: Path, chip: str = "gf
     return plugins.variant(variant).build(case, "key", folder)
 
 
-@pytest.mark.parametrize("chip", sweep(CHIPS, but=["gfx942", "gfx1100"]))
-@pytest.mark.parametrize(
-    "problem", sweep([RAGGED, GROUPED], but=[RAGGED]), ids=["ragged-causal-f16", "grouped-cross-bf16"]
-)
-def test_flash_is_right_and_the_checks_find_nothing(
-    chip: str, problem: AttentionProblem, tmp_path: Path
-) -> None:
-    assert_right_on_emulator(build("flash", problem, tmp_path, chip), tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("variant", "chip"),
-    sweep([("naive", "gfx942"), ("unfused", "gfx942"), ("unfused", "gfx1100")], but=[("naive", "gfx942")]),
-)
-def test_other_variants_are_right_and_the_checks_find_nothing(
-    variant: str, chip: str, tmp_path: Path
-) -> None:
-    assert_right_on_emulator(build(variant, RAGGED, tmp_path, chip), tmp_path)
-
-
-@pytest.mark.parametrize("variant", sweep(["flash", "naive", "unfused"], but=["flash"]))
-def test_single_precision_is_right_on_cdna(variant: str, tmp_path: Path) -> None:
-    problem = AttentionProblem(heads=1, seq_q=64, seq_kv=130, head_dim=32, dtype="f32")
-    artifact = build(variant, problem, tmp_path)
+def test_single_precision_has_an_instruction_on_cdna(tmp_path: Path) -> None:
+    artifact = build("flash", SMALL.model_copy(update={"dtype": "f32"}), tmp_path)
     assert artifact.metrics.intrinsics == "v_mfma_f32_16x16x4_f32"
-    assert_right_on_emulator(artifact, tmp_path)
-
-
-@pytest.mark.sweep
-def test_wide_heads_in_single_precision_have_fewer_keys_in_a_tile(tmp_path: Path) -> None:
-    problem = AttentionProblem(heads=1, seq_q=64, seq_kv=96, head_dim=128, dtype="f32")
-    artifact = build("flash", problem, tmp_path)
-    assert (artifact.metrics.shared_bytes or 0) <= CHIPS["gfx942"].lds_bytes
     assert_right_on_emulator(artifact, tmp_path)
 
 
@@ -74,14 +44,33 @@ def test_single_precision_is_refused_where_no_instruction_takes_it() -> None:
 @pytest.mark.parametrize(("queries", "waves"), sweep([(1, 1), (33, 2)], but=[(33, 2)]))
 def test_few_queries_have_few_waves(queries: int, waves: int, tmp_path: Path) -> None:
     problem = AttentionProblem(heads=2, seq_q=queries, seq_kv=150, head_dim=32, dtype="f16", causal=True)
-    artifact = build("flash", problem, tmp_path)
-    assert artifact.metrics.workgroup_size == 64 * waves
-    assert_right_on_emulator(artifact, tmp_path)
+    assert build("flash", problem, tmp_path).metrics.workgroup_size == 64 * waves
 
 
-@pytest.mark.parametrize("chip", sweep(CHIPS, but=["gfx950", "gfx1201"]))
+@pytest.mark.parametrize(
+    ("chip", "head_dim", "heads", "queries"),
+    sweep(
+        [
+            (chip, head_dim, heads, queries)
+            for chip in ("gfx942", "gfx950", "gfx1100")
+            for head_dim in (64, 128)
+            for heads, queries in ((1, 256), (1, 333), (8, 1024), (32, 4096))
+            if (chip, head_dim, queries) != ("gfx1100", 128, 333)
+        ],
+        but=[("gfx1100", 64, 1, 333)],
+    ),
+)
+def test_causal_flash_keeps_everything_in_registers(
+    chip: str, head_dim: int, heads: int, queries: int, tmp_path: Path
+) -> None:
+    problem = AttentionProblem(heads=heads, seq_q=queries, head_dim=head_dim, dtype="f16", causal=True)
+    metrics = build("flash", problem, tmp_path, chip).metrics
+    assert (metrics.spills, metrics.scratch_bytes, metrics.instructions.get("local", 0)) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("chip", sweep(CHIPS, but=["gfx1201"]))
 def test_flash_spills_nothing_and_its_metadata_say_how_it_is_launched(chip: str, tmp_path: Path) -> None:
-    artifact = build("flash", AttentionProblem(heads=1, seq_q=256, head_dim=64, dtype="f16"), tmp_path, chip)
+    artifact = build("flash", WHOLE, tmp_path, chip)
     assembly = (tmp_path / artifact.stage_files["rocmasm"]).read_text()
     (kernel,) = artifact.launch["kernels"]
     assert (artifact.metrics.spills, artifact.metrics.scratch_bytes) == (0, 0)
@@ -94,37 +83,10 @@ def test_flash_spills_nothing_and_its_metadata_say_how_it_is_launched(chip: str,
 
 
 @pytest.mark.parametrize(
-    ("chip", "head_dim", "heads", "queries"),
-    sweep(
-        [
-            (chip, head_dim, heads, queries)
-            for chip, head_dim in (
-                ("gfx942", 64),
-                ("gfx942", 128),
-                ("gfx950", 64),
-                ("gfx950", 128),
-                ("gfx1100", 64),
-                ("gfx1100", 128),
-            )
-            for heads, queries in ((1, 256), (1, 333), (8, 1024), (32, 4096))
-            if (chip, head_dim, queries) != ("gfx1100", 128, 333)
-        ],
-        but=[("gfx1100", 64, 1, 333), ("gfx942", 128, 1, 333)],
-    ),
-)
-def test_causal_flash_keeps_everything_in_registers(
-    chip: str, head_dim: int, heads: int, queries: int, tmp_path: Path
-) -> None:
-    problem = AttentionProblem(heads=heads, seq_q=queries, head_dim=head_dim, dtype="f16", causal=True)
-    metrics = build("flash", problem, tmp_path, chip).metrics
-    assert (metrics.spills, metrics.scratch_bytes, metrics.instructions.get("local", 0)) == (0, 0, 0)
-
-
-@pytest.mark.parametrize(
     ("chip", "head_dim"),
     sweep(
         [(chip, head_dim) for chip in CHIPS for head_dim in (64, 128)],
-        but=[("gfx950", 64), ("gfx1201", 128)],
+        but=[("gfx950", 64)],
     ),
 )
 def test_the_lanes_of_flash_never_wait_for_a_bank(chip: str, head_dim: int, tmp_path: Path) -> None:
@@ -145,8 +107,7 @@ def test_the_lanes_of_flash_never_wait_for_a_bank(chip: str, head_dim: int, tmp_
 
 
 def test_maxima_take_three_operands_that_nothing_has_quieted(tmp_path: Path) -> None:
-    problem = AttentionProblem(heads=1, seq_q=256, head_dim=64, dtype="f16")
-    artifact = build("flash", problem, tmp_path, "gfx90a")
+    artifact = build("flash", WHOLE, tmp_path, "gfx90a")
     assembly = (tmp_path / artifact.stage_files["rocmasm"]).read_text()
     maxima = re.findall(r"v_max3?_f32\w* (.*)", main_loop(assembly))
     assert not any(operands.split(", ")[1] == operands.split(", ")[2] for operands in maxima)
@@ -154,29 +115,16 @@ def test_maxima_take_three_operands_that_nothing_has_quieted(tmp_path: Path) -> 
     assert len(maxima) <= 18
 
 
-def test_halves_of_registers_are_not_moved_one_by_one(tmp_path: Path) -> None:
-    problem = AttentionProblem(heads=1, seq_q=256, head_dim=64, dtype="f16")
-    artifact = build("flash", problem, tmp_path, "gfx1100")
+def test_code_moves_whole_registers_and_is_for_its_chip(tmp_path: Path) -> None:
+    artifact = build("flash", WHOLE, tmp_path, "gfx1100")
     assert "v_mov_b16" not in (tmp_path / artifact.stage_files["rocmasm"]).read_text()
-
-
-@pytest.mark.parametrize("slots", sweep([1, 2], but=[1]))
-def test_one_slot_and_two_are_right(slots: int, tmp_path: Path) -> None:
-    problem = AttentionProblem(heads=1, seq_q=70, seq_kv=200, head_dim=64, dtype="f16", causal=True)
-    options = {"staging_slots": slots}
-    case = Case(problem=problem, variant="flash", target="rocm:gfx942", target_options=options)
-    assert_right_on_emulator(plugins.variant("flash").build(case, "key", tmp_path), tmp_path)
-
-
-def test_machine_code_is_a_code_object_for_the_chip(tmp_path: Path) -> None:
-    build("flash", AttentionProblem(heads=1, seq_q=64, head_dim=32, dtype="f16"), tmp_path, "gfx1100")
     code = (tmp_path / CODE_OBJECT_FILE).read_bytes()
     assert code[:4] == b"\x7fELF"
-    assert b"amdgcn-amd-amdhsa--gfx1100" in code or b"amdgcn-amd-amdhsa-unknown-gfx1100" in code
+    assert b"gfx1100" in code
 
 
 def test_the_stages_are_those_that_are_listed(tmp_path: Path) -> None:
-    artifact = build("flash", AttentionProblem(heads=1, seq_q=64, head_dim=32, dtype="f16"), tmp_path)
+    artifact = build("flash", SMALL, tmp_path)
     listed = [stage.name for stage in stages(amd_vendor("gfx942"))]
     assert [name for name in listed if name in artifact.stage_files] == [
         name for name in artifact.stage_files if name in listed
@@ -188,7 +136,7 @@ def test_the_stages_are_those_that_are_listed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("chip", sweep(["gfx942", "gfx1201"], but=["gfx1201"]))
 def test_a_key_that_is_no_number_makes_the_rows_that_see_it_none(chip: str, tmp_path: Path) -> None:
-    problem = AttentionProblem(heads=1, seq_q=64, head_dim=32, dtype="f16", causal=True)
+    problem = SMALL.model_copy(update={"causal": True})
     executable = build("flash", problem, tmp_path, chip).load(tmp_path)
     inputs = make_inputs(problem, seed=3)
     inputs.k[0, 0, 40] = np.nan
@@ -203,12 +151,6 @@ def test_rows_of_a_wave_exchange_statistics_without_lds(tmp_path: Path) -> None:
         assembly = (tmp_path / artifact.stage_files["rocmasm"]).read_text()
         assert ("ds_bpermute" in assembly) is uses_lds
         assert assembly.count("v_permlanex16_b32") == (0 if uses_lds else 2)
-
-
-@pytest.mark.sweep
-def test_flash_is_right_at_a_large_scale(tmp_path: Path) -> None:
-    problem = AttentionProblem(heads=1, seq_q=96, head_dim=32, dtype="f16", causal=True, scale=1e12)
-    assert_right_on_emulator(build("flash", problem, tmp_path), tmp_path)
 
 
 @pytest.mark.sweep

@@ -79,9 +79,7 @@ def test_no_loop_of_ours_has_more_instructions_beside_products_than_that_of_iree
     assert row.of_row_and_key == pytest.approx(row.ours.others / row.rows_of_wave / 64, abs=0.0051)
 
 
-@pytest.mark.parametrize(
-    "row", sweep(TABLE, but=[TABLE[2], TABLE[8]]), ids=lambda row: f"{row.chip}-{row.head_dim}"
-)
+@pytest.mark.parametrize("row", sweep(TABLE, but=[TABLE[8]]), ids=lambda row: f"{row.chip}-{row.head_dim}")
 def test_our_loops_are_as_the_table_says(row: Row, tmp_path: Path) -> None:
     artifact, others = built(row, "flash", tmp_path)
     found = Loop(artifact.metrics.registers or 0, (artifact.metrics.shared_bytes or 0) / KIB, others)

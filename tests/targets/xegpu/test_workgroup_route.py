@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from emulated_runs import assert_right_on_emulator
+from sweeps import sweep
 
 from harness import plugins
 from harness.artifact.artifact import Artifact
@@ -21,6 +22,7 @@ GROUPED = AttentionProblem(
     batch=2, heads=2, kv_heads=1, seq_q=128, seq_kv=192, head_dim=128, head_dim_v=32, dtype="f16"
 )
 BF16 = AttentionProblem(heads=1, seq_q=128, head_dim=32, dtype="bf16")
+SMALL = AttentionProblem(heads=1, seq_q=128, seq_kv=96, head_dim=32, dtype="f16")
 EXAMPLE = AttentionProblem(batch=2, heads=8, seq_q=4096, head_dim=64, dtype="f16")
 Options = Iterable[tuple[str, str]]
 """Of the target, besides the route."""
@@ -68,22 +70,18 @@ def text_of(built: tuple[Artifact, Path], stage: str) -> str:
     return (folder / artifact.stage_files[stage]).read_text()
 
 
-def test_it_is_right_and_the_checks_find_nothing(whole: tuple[Artifact, Path]) -> None:
-    assert_right_on_emulator(*whole)
-
-
 @pytest.mark.parametrize(
-    ("problem", "chip"), [(GROUPED, "pvc"), (BF16, "bmg")], ids=["grouped-cross-f16", "bf16"]
+    ("problem", "chip", "params"),
+    sweep(
+        [(GROUPED, "pvc", {}), (BF16, "bmg", {}), (SMALL, "bmg", {"tile_q": 64, "tile_kv": 32})],
+        but=[(SMALL, "bmg", {"tile_q": 64, "tile_kv": 32})],
+    ),
+    ids=["grouped-cross-f16", "bf16", "smaller tiles"],
 )
-def test_it_is_right_for_other_widths_types_and_heads(
-    problem: AttentionProblem, chip: str, tmp_path: Path
+def test_it_is_right_for_other_widths_types_and_tiles(
+    problem: AttentionProblem, chip: str, params: dict[str, int], tmp_path: Path
 ) -> None:
-    assert_right_on_emulator(build(problem, tmp_path, chip), tmp_path)
-
-
-def test_it_is_right_with_smaller_tiles(tmp_path: Path) -> None:
-    problem = AttentionProblem(heads=1, seq_q=128, seq_kv=96, head_dim=32, dtype="f16")
-    assert_right_on_emulator(build(problem, tmp_path, tile_q=64, tile_kv=32), tmp_path)
+    assert_right_on_emulator(build(problem, tmp_path, chip, **params), tmp_path)
 
 
 def test_the_stages_have_the_names_of_the_document_in_its_order(whole: tuple[Artifact, Path]) -> None:
@@ -158,6 +156,7 @@ def test_products_are_the_instructions_of_a_tile_and_nothing_is_left_to_one_lane
     assert "warp_execute_on_lane_0" not in text_of(whole, "xegpu-lane")
 
 
+@pytest.mark.sweep
 def test_the_documents_problem_builds_with_the_defaults(tmp_path: Path) -> None:
     artifact = build(EXAMPLE, tmp_path)
     assert artifact.why_not_run is None

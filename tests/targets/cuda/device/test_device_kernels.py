@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from callers import at_once
 from stubbed_device import stub_device
@@ -11,15 +10,11 @@ from harness import plugins
 from harness.api import BuiltArtifact
 from harness.artifact.artifact import Artifact
 from harness.artifact.device_facts import DriverMetrics
-from harness.errors import InputError
-from harness.machine import gpus as gpu_devices
-from harness.machine.gpus import GpuDevice
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
 from harness.targets.cuda.images import CUBIN_FILE, PTX_FILE, image_for
-from harness.targets.executors import with_executor
 from harness.targets.gpu.driver import DeviceError
 from harness.targets.gpu.event_timer import GRAPH_CALLS
 
@@ -45,16 +40,6 @@ def on_device(artifact: Artifact) -> Artifact:
     return artifact.model_copy(update={"executor": "device", "loader": device.function})
 
 
-def test_the_kernels_compute_attention_into_poisoned_memory(artifact, folder):
-    inputs = make_inputs(PROBLEM, seed=5)
-    with stub_device("sm_80", artifact, folder):
-        call = on_device(artifact).load(folder).bind(inputs)
-        call.poison()
-        assert np.isnan(call.output()).all()
-        call.run()
-        assert expect(inputs, PROBLEM).check(call.output()).ok
-
-
 def is_right_on_threads(built: BuiltArtifact, threads: int) -> bool:
     """Call loaded code on threads that begin together, and say whether all its outputs are right."""
     kernel = built.executable()
@@ -75,18 +60,6 @@ def test_threads_of_a_caller_take_turns_on_the_emulator(artifact, folder):
 def test_each_thread_of_a_caller_has_the_device_s_context(artifact, folder):
     with stub_device("sm_80", artifact, folder):
         assert is_right_on_threads(BuiltArtifact(on_device(artifact), folder), 1)
-
-
-def test_a_sample_tells_the_kernels_time_from_the_launches(artifact, folder):
-    with stub_device("sm_80", artifact, folder):
-        call = on_device(artifact).load(folder).bind(make_inputs(PROBLEM, seed=5))
-        one = call.sample(0.0)
-        several = call.sample(3 * one.seconds)
-    assert one.calls == 1
-    assert several.calls >= 2
-    assert one.seconds > 0
-    assert one.device.timed_by == "events"
-    assert one.device.launch_s is not None
 
 
 def test_graphs_time_calls_and_leave_their_output(artifact, folder):
@@ -143,23 +116,6 @@ def test_assembly_is_compiled_by_the_driver_of_a_later_device(artifact, folder):
         assert expect(inputs, PROBLEM).check(call.output()).ok
 
 
-def test_no_device_runs_code_of_a_later_chip(artifact, folder):
-    from harness.errors import UnsupportedError
-    from harness.targets.cuda.device.context import open_device
-
-    with stub_device("sm_80"), pytest.raises(UnsupportedError, match="no device for sm_90"):
-        open_device("sm_90")
-
-
-def test_what_the_driver_refuses_is_said_in_its_words(artifact, folder):
-
-    with (
-        stub_device("sm_80"),
-        pytest.raises(DeviceError, match="no kernels for this image"),
-    ):
-        on_device(artifact).load(folder)
-
-
 def test_missing_memory_of_the_device_is_told_from_other_errors():
     from cuda.bindings import driver
 
@@ -172,30 +128,3 @@ def test_missing_memory_of_the_device_is_told_from_other_errors():
             checked((driver.CUresult.CUDA_ERROR_INVALID_VALUE, 7))
         assert checked((driver.CUresult.CUDA_SUCCESS,)) is None
         assert checked((driver.CUresult.CUDA_SUCCESS, 7)) == 7
-
-
-def test_a_device_is_preferred_to_the_emulator(artifact, monkeypatch):
-    from harness.targets.executors import chosen_here
-
-    assert chosen_here(artifact).executor == "emulator"
-    monkeypatch.setattr(gpu_devices, "devices", lambda target: (GpuDevice("NVIDIA A100", "sm_80"),))
-    monkeypatch.setattr("harness.targets.gpu.target.devices", gpu_devices.devices)
-    assert chosen_here(artifact).executor == "device"
-    assert with_executor(chosen_here(artifact), "emulator").loader == artifact.loader
-
-
-def test_a_reason_that_says_more_is_kept(artifact):
-    from harness.targets.executors import chosen_here
-
-    reason = "no device; the emulator refuses the code"
-    refused = artifact.model_copy(
-        update={"executor": "none", "loaders": artifact.loaders[:1], "why_not_run": reason}
-    )
-    assert chosen_here(refused).why_not_run == reason
-
-
-def test_why_a_device_cannot_be_asked_for_is_said(artifact):
-    with pytest.raises(InputError, match="'device' cannot run target 'cuda:sm_80' here: no device"):
-        with_executor(artifact, "device")
-    with pytest.raises(InputError, match="found 'native', expected 'device' or 'emulator' for target"):
-        with_executor(artifact, "native")
