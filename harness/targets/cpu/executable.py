@@ -62,14 +62,12 @@ class NativeExecutable(Executable):
         """
         given = inputs.buffers(self.problem)
         buffers: dict[str, np.ndarray] = {}
-        for buffer in (buffer for kernel in self.launch.kernels for buffer in kernel.buffers):
-            if buffer.name in buffers:
-                continue
+        for name, buffer in self.launch.buffers.items():
             if buffer.is_input:
-                buffers[buffer.name] = checked_input(given, buffer)
+                buffers[name] = checked_input(given, buffer)
             else:
                 with memory_for(buffer.need):
-                    buffers[buffer.name] = placement.empty(buffer.shape, buffer_dtype(buffer.dtype))
+                    buffers[name] = placement.empty(buffer.shape, buffer_dtype(buffer.dtype))
         return NativeCall(self, buffers, inputs)
 
     def function(self, kernel: Kernel) -> "ctypes._FuncPointer":
@@ -85,10 +83,9 @@ class NativeCall(BoundCall):
         self._buffers = buffers
         self._paging = inputs.paging
         launch = executable.launch
-        described = {buffer.name: buffer for kernel in launch.kernels for buffer in kernel.buffers}
-        self._inputs = [buffer for buffer in described.values() if buffer.is_input]
-        self._outputs = [buffer.name for buffer in described.values() if buffer.is_output]
-        self._workspaces = [buffer.name for buffer in described.values() if buffer.is_workspace]
+        self._inputs = [buffer for buffer in launch.buffers.values() if buffer.is_input]
+        self._outputs = [name for name, buffer in launch.buffers.items() if buffer.is_output]
+        self._workspaces = [name for name, buffer in launch.buffers.items() if buffer.is_workspace]
         self._kernels = [
             (
                 kernel.points,

@@ -60,7 +60,7 @@ class LaneLayout:
         self.in_memory = self._values_in_memory()
         for operation in self.operations:
             self._join(operation)
-        self.lanes = {self._root(seed) for seed in self._seeds()}
+        self.lanes = {self._root(seed) for seed in _query_dimensions(self.function)}
 
     def lane_axis(self, value: ir.Value) -> int | None:
         """Return the axis of a tensor that runs over queries, or None."""
@@ -79,10 +79,6 @@ class LaneLayout:
         for value, order in orders.items():
             value.set_type(_permuted_type(value.type, order))
         self._update_signature()
-
-    def _seeds(self) -> Iterator[Dimension]:
-        """Yield the argument dimensions that run over queries."""
-        return _query_dimensions(self.function)
 
     def _values_in_memory(self) -> set[ir.Value]:
         """Return the values whose layout is given.

@@ -41,29 +41,21 @@ class CpuBuild:
     llvm_ir: str = ""
     code: ObjectCode | None = None
 
-
-@dataclass(frozen=True)
-class Compiled:
-    """What the pipeline makes of a module of kernels."""
-
-    kernels: tuple[Kernel, ...]
-    code: ObjectCode
-    stages: StageRecorder
+    @property
+    def object_code(self) -> ObjectCode:
+        """The machine code, when the pipeline has ended."""
+        if self.code is None:
+            raise BuildError("the pipeline made no object code")
+        return self.code
 
 
-def compile_kernels(module: ir.Module, chip: Chip, folder: Path, *, longest_first: bool = False) -> Compiled:
-    """Run every stage on the module and write each one's output, and the object code, to the folder.
-
-    With `longest_first` the points of a grid with the longest loops come first.
-    """
+def compile_kernels(build: CpuBuild, folder: Path) -> StageRecorder:
+    """Run every stage on the module and write each one's output, and the object code, to the folder."""
     stages = StageRecorder(folder, STAGES)
-    module.operation.verify()
-    build = CpuBuild(module, chip, longest_first)
+    build.module.operation.verify()
     stages.run_all(STAGES, build)
-    if build.code is None:
-        raise BuildError("the pipeline made no object code")
-    (folder / OBJECT_FILE).write_bytes(build.code.object_file)
-    return Compiled(build.kernels, build.code, stages)
+    (folder / OBJECT_FILE).write_bytes(build.object_code.object_file)
+    return stages
 
 
 def _on_module(change: Callable[[ir.Module], None]) -> Callable[[CpuBuild], str]:

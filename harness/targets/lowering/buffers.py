@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
@@ -53,6 +53,28 @@ class Buffer(BaseModel):
     def is_output(self) -> bool:
         """Whether a caller wants what is left there."""
         return self.name in OUTPUTS
+
+
+class KernelPlan(BaseModel):
+    """Kernels in calling order: kept in `artifact.json`, read by executables."""
+
+    model_config = ConfigDict(frozen=True)
+
+    kernels: tuple[Any, ...]
+
+    @property
+    def buffers(self) -> dict[str, Buffer]:
+        """All buffers by name."""
+        return {buffer.name: buffer for kernel in self.kernels for buffer in kernel.buffers}
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Memory that a call needs besides inputs and output."""
+        return sum(buffer.bytes for buffer in self.buffers.values() if buffer.is_workspace)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values for the artifact."""
+        return self.model_dump(mode="json")
 
 
 def describe_buffers(function: "ir.OpView") -> tuple[Buffer, ...]:

@@ -7,18 +7,25 @@ from mlir import ir
 
 from harness.ir.walk import operations_within
 from harness.targets.base import Stage
-from harness.targets.gpu.kernel_build import KernelBuild, on_module
+from harness.targets.gpu.kernel_build import DeviceCode, KernelBuild, on_module
+from harness.targets.gpu.kernel_metrics import instructions, least_occupancy, registers_by_kernel
 from harness.targets.gpu.llvm_ir import to_llvm_ir
 from harness.targets.lowering.transforms import run_passes
-from harness.targets.rocm.chips import CHIPS, Chip, Feature
-from harness.targets.rocm.code_object import spilled_registers
+from harness.targets.object_files import code_bytes
+from harness.targets.rocm.chips import CHIPS, Chip, Feature, occupancy
+from harness.targets.rocm.code_object import (
+    CODE_OBJECT_FILE,
+    MATRIX_INSTRUCTION,
+    kernel_metrics,
+    spilled_registers,
+)
 from harness.targets.rocm.cut_tiles import (
     annotate_branch,
     has_loops_over_cut_tiles,
     mark_loops_over_cut_tiles,
     without_annotations,
 )
-from harness.targets.rocm.device_code import device_code
+from harness.targets.rocm.instruction_classes import instruction_classes
 from harness.targets.rocm.own_instructions import use_instructions
 from harness.toolchains import amd
 
@@ -82,10 +89,23 @@ def _optimize(build: KernelBuild) -> str:
 
 
 def _assemble(build: KernelBuild) -> str:
+    """Make machine code, with what metadata and assembly say of it."""
     chip = build.vendor.chip
-    build.assembly = amd.assembly(build.llvm_ir, chip)
-    build.device_code = device_code(build.assembly, amd.code_object(build.llvm_ir, chip), build.kernels, chip)
-    return build.assembly
+    assembly, code_object = amd.assembly(build.llvm_ir, chip), amd.code_object(build.llvm_ir, chip)
+    metrics = kernel_metrics(assembly)
+    build.assembly = assembly
+    build.device_code = DeviceCode(
+        image=code_object,
+        files={CODE_OBJECT_FILE: code_object},
+        kernels=metrics,
+        occupancy=least_occupancy(
+            build.kernels, registers_by_kernel(metrics), partial(occupancy, chip=CHIPS[chip])
+        ),
+        intrinsics=instructions(MATRIX_INSTRUCTION, [assembly]),
+        instructions=instruction_classes(assembly),
+        code_bytes=code_bytes(code_object),
+    )
+    return assembly
 
 
 def lowering(chip: str) -> Sequence[Stage]:

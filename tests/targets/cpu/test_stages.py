@@ -125,8 +125,8 @@ def test_workspace_bytes_count_the_score_matrix_and_each_thread_s_scratch():
     elements = math.prod(matrix.shape)
     scratch = max(kernel.scratch_bytes for kernel in launch.kernels)
     two = launch.model_copy(update={"threads": 2})
-    assert launch.workspace_bytes() == artifact.metrics.workspace_bytes == 4 * elements + scratch
-    assert two.workspace_bytes() == 4 * elements + 2 * scratch
+    assert launch.workspace_bytes == artifact.metrics.workspace_bytes == 4 * elements + scratch
+    assert two.workspace_bytes == 4 * elements + 2 * scratch
 
 
 def test_threads_option_reaches_the_launch():

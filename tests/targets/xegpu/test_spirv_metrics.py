@@ -3,7 +3,7 @@
 import pytest
 
 from harness.targets.xegpu.chips import CHIPS
-from harness.targets.xegpu.device_code import device_code, summary
+from harness.targets.xegpu.device_code import device_code
 from harness.targets.xegpu.instruction_classes import class_of, instruction_classes, main_loop
 from harness.targets.xegpu.registers import most_live_registers, values_of_lanes
 from harness.targets.xegpu.spirv_text import Instruction, Module, innermost_loops, parsed
@@ -181,11 +181,11 @@ def test_a_value_is_of_lanes_if_any_path_to_a_phi_is() -> None:
 
 
 def test_the_code_names_its_builtin_and_the_estimate() -> None:
-    code = device_code(ASSEMBLY, b"1234", CHIPS["bmg"])
+    code, summary = device_code(ASSEMBLY, b"1234", CHIPS["bmg"])
     assert code.intrinsics == "intel_sub_group_f16_f16_matrix_mad_k16"
     assert [(kernel.name, kernel.registers) for kernel in code.kernels] == [("kernel", 24)]
     assert code.code_bytes == 4
-    lines = summary(ASSEMBLY, CHIPS["bmg"]).splitlines()
+    lines = summary.splitlines()
     assert lines[0] == "; kernel: about 24 registers of 64 bytes live at a time"
     assert lines[1].startswith("; main loop, of a sub-group and iteration: ")
     assert "1 matrix" in lines[1]

@@ -110,7 +110,7 @@ def test_a_driver_without_memory_by_address_is_one_line(monkeypatch: pytest.Monk
     with stub_intel_device(CHIP):
         calls = open_gpu(CHIP).calls
         with pytest.raises(DeviceError, match="the OpenCL driver has no clMemFillAll"):
-            calls._of_extension("clMemFillAll")
+            calls.address("clMemFillAll")
 
 
 def test_missing_opencl_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
