@@ -29,15 +29,6 @@ def test_the_host_s_vectors_follow_from_its_features(machine, features, vector_l
     assert chip("host").registers.vector_length == chip(None).registers.vector_length == vector_length
 
 
-@pytest.mark.parametrize(
-    ("name", "features", "runs"),
-    [("avx512", AVX512, True), ("avx512", AVX2, False), ("avx2", AVX512, True), ("avx2", ("sse2",), False)],
-)
-def test_code_runs_where_every_feature_that_it_needs_is_there(machine, name, features, runs):
-    machine(features)
-    assert chip(name).runs_here is runs
-
-
 @pytest.mark.parametrize(("features", "executor"), [(AVX512, "native"), (AVX2, "none")])
 def test_code_for_avx512_is_built_anywhere_and_run_where_it_can(machine, tmp_path, features, executor):
     machine(features)
