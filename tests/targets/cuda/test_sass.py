@@ -44,16 +44,6 @@ def test_every_control_code_is_read() -> None:
     assert instruction.control == Control(stall=11, write_flag=2, read_flag=5, waits=(0, 3))
 
 
-def test_functions_are_told_apart() -> None:
-    both = disassembly("scores", ["NOP", "EXIT"]) + disassembly("values", [".L_x_9:", "EXIT"])
-    functions = parse(both)
-    assert {name: len(function.instructions) for name, function in functions.items()} == {
-        "scores": 2,
-        "values": 1,
-    }
-    assert functions["values"].labels == {".L_x_9": 0}
-
-
 def test_a_jump_may_have_its_predicate_among_the_operands() -> None:
     text = disassembly("attention", ["BRA.U !UP0, `(.L_x_1)", "BRA `(.L_x_1)", "@!PT LDS RZ, [RZ]"])
     first, second, never = parse(text)["attention"].instructions

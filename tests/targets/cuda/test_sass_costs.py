@@ -94,12 +94,6 @@ def test_asynchronous_products_read_shared_memory_themselves() -> None:
     assert both.is_queued
 
 
-def test_control_codes_are_kept() -> None:
-    found = cost("LDSM.16.M88.4 R8, [R3]", stall=2, write=1, read=4, waits=(0, 5))
-    assert (found.stall, found.result_flag, found.operand_flag, found.waits) == (2, 1, 4, (0, 5))
-    assert cost("NOP", stall=0).stall == 1
-
-
 @pytest.mark.parametrize(
     "text",
     ["UTMALDG.3D [UR8], [UR6]", "SYNCS.PHASECHK.TRANS64 P0, [R2], R3", "IMMA.16816.S8.S8 R4, R8, R12, R4"],
@@ -107,10 +101,6 @@ def test_control_codes_are_kept() -> None:
 def test_what_the_model_does_not_know_is_said(text: str) -> None:
     with pytest.raises(Unmodelled, match=f"the model does not know {text.split()[0]}"):
         cost(text)
-
-
-def test_a_chip_with_and_without_its_suffix_is_the_same() -> None:
-    assert modelled_chip("sm_90a") is modelled_chip("sm_90") is HOPPER
 
 
 def test_a_chip_that_is_not_modelled_is_said() -> None:

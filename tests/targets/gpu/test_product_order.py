@@ -1,5 +1,6 @@
 """The order of a lane's instructions: each just before it is needed, and no read after what writes."""
 
+import pytest
 from mlir import ir
 
 from harness.targets.gpu.product_order import compute_just_in_time
@@ -60,50 +61,57 @@ WAIT = '"some.wait"() {mark = "wait"} : () -> ()'
 WRITE = 'vector.store %{one}, %to[%i] {{mark = "write"}} : memref<8xf32>, vector<4xf32>'
 
 
-def test_what_a_product_needs_stands_just_before_it() -> None:
-    body = [
-        READ.format(name="a"),
-        READ.format(name="b"),
-        ADD.format(name="c", one="b", other="x"),
-        PRODUCT.format(name="p", one="a"),
-        PRODUCT.format(name="q", one="c"),
-        WRITE.format(one="p"),
-        WRITE.format(one="q"),
-    ]
-    assert ordered(*body) == ["a", "p", "b", "c", "q", "write", "write"]
-
-
-def test_products_keep_their_order() -> None:
-    body = [
-        READ.format(name="a"),
-        PRODUCT.format(name="p", one="x"),
-        PRODUCT.format(name="q", one="a"),
-        PRODUCT.format(name="r", one="p"),
-        WRITE.format(one="r"),
-    ]
-    assert ordered(*body) == ["p", "a", "q", "r", "write"]
-
-
-def test_nothing_is_read_later_than_others_may_have_written() -> None:
-    body = [
-        READ.format(name="a"),
-        READ.format(name="b"),
-        WAIT,
-        PRODUCT.format(name="p", one="b"),
-        PRODUCT.format(name="q", one="a"),
-        WRITE.format(one="q"),
-    ]
-    assert ordered(*body) == ["a", "b", "wait", "p", "q", "write"]
-
-
-def test_nothing_is_read_later_than_it_is_written() -> None:
-    body = [
-        READ.format(name="a"),
-        WRITE.format(one="x"),
-        ADD.format(name="c", one="a", other="x"),
-        WRITE.format(one="c"),
-    ]
-    assert ordered(*body) == ["a", "write", "c", "write"]
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (
+            [
+                READ.format(name="a"),
+                READ.format(name="b"),
+                ADD.format(name="c", one="b", other="x"),
+                PRODUCT.format(name="p", one="a"),
+                PRODUCT.format(name="q", one="c"),
+                WRITE.format(one="p"),
+                WRITE.format(one="q"),
+            ],
+            ["a", "p", "b", "c", "q", "write", "write"],
+        ),
+        (
+            [
+                READ.format(name="a"),
+                PRODUCT.format(name="p", one="x"),
+                PRODUCT.format(name="q", one="a"),
+                PRODUCT.format(name="r", one="p"),
+                WRITE.format(one="r"),
+            ],
+            ["p", "a", "q", "r", "write"],
+        ),
+        (
+            [
+                READ.format(name="a"),
+                READ.format(name="b"),
+                WAIT,
+                PRODUCT.format(name="p", one="b"),
+                PRODUCT.format(name="q", one="a"),
+                WRITE.format(one="q"),
+            ],
+            ["a", "b", "wait", "p", "q", "write"],
+        ),
+        (
+            [
+                READ.format(name="a"),
+                WRITE.format(one="x"),
+                ADD.format(name="c", one="a", other="x"),
+                WRITE.format(one="c"),
+            ],
+            ["a", "write", "c", "write"],
+        ),
+        ([ADD.format(name="c", one="x", other="x"), WAIT], ["wait", "c"]),
+    ],
+    ids=["just before it", "products keep their order", "before a wait", "before a write", "not needed"],
+)
+def test_what_is_needed_stands_just_before_what_needs_it(body: list[str], expected: list[str]) -> None:
+    assert ordered(*body) == expected
 
 
 def test_what_is_needed_within_a_condition_stands_before_it() -> None:
@@ -117,10 +125,6 @@ def test_what_is_needed_within_a_condition_stands_before_it() -> None:
     ]
     found = ordered(*body)
     assert found.index("p") < found.index("c") < found.index("write")
-
-
-def test_what_nothing_needs_stays_in_the_loop() -> None:
-    assert ordered(ADD.format(name="c", one="x", other="x"), WAIT) == ["wait", "c"]
 
 
 def test_what_stands_behind_a_loop_is_ordered_and_what_stands_before_it_is_not() -> None:

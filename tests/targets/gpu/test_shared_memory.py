@@ -1,13 +1,11 @@
 """Buffers in shared memory: those that are needed at the same time lie apart, others share it."""
 
-import itertools
-
 from hypothesis import given
 from hypothesis import strategies as st
 from mlir import ir
 
 from harness.dialect.context import mlir_context
-from harness.targets.gpu.shared_memory import ALIGNMENT, Path, Placement, overlap_in_time, place
+from harness.targets.gpu.shared_memory import ALIGNMENT, Placement, place
 
 SPACE = "#gpu.address_space<workgroup>"
 
@@ -106,12 +104,3 @@ def test_what_one_buffer_holds_is_there_until_its_last_use(order: list[int], row
 
 
 PATHS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=4)
-
-
-@given(PATHS, PATHS)
-def test_overlap_does_not_depend_on_the_order(first: list[Path], second: list[Path]) -> None:
-    assert overlap_in_time(first, second) == overlap_in_time(second, first)
-    assert overlap_in_time(first, first)
-    for one, other in itertools.product(first, second):
-        if one == other:
-            assert overlap_in_time(first, second)

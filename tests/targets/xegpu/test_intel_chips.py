@@ -43,30 +43,6 @@ def devices(monkeypatch: pytest.MonkeyPatch, *found: GpuDevice) -> None:
     monkeypatch.setattr("harness.targets.gpu.target.devices", lambda target: found)
 
 
-def test_without_a_device_the_target_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    devices(monkeypatch)
-    assert capabilities()["build"] == (True, "by this harness: chips bmg, pvc")
-    assert capabilities()["run"] == (False, "no device")
-    assert XegpuTarget().why_no_device("bmg") == "no device for bmg"
-    assert XegpuTarget().device(None) in ("emulated bmg", "no device")
-
-
-def test_without_opencl_the_target_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.targets.gpu.target.devices", lambda target: None)
-    missing = "no device: OpenCL (libOpenCL.so.1) is not installed"
-    assert capabilities()["run"] == (False, missing)
-    assert XegpuTarget().why_no_device("bmg") == missing
-
-
-def test_a_device_runs_code_of_its_own_chip_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    devices(monkeypatch, GpuDevice("Intel(R) Arc(TM) B580 Graphics", "bmg"))
-    assert capabilities()["run"] == (True, "Intel(R) Arc(TM) B580 Graphics (bmg)")
-    assert XegpuTarget().why_no_device("bmg") is None
-    assert XegpuTarget().why_no_device("pvc") == (
-        "no device for pvc, only Intel(R) Arc(TM) B580 Graphics (bmg)"
-    )
-
-
 def test_the_processor_stands_in_where_intel_s_runtime_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "installed_version", lambda: None)
     assert capabilities()["opencl"] == (False, f"install {INSTALL}")

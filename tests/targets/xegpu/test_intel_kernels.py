@@ -75,12 +75,6 @@ def test_tiles_come_and_go_in_blocks_and_probabilities_stay(tmp_path: Path) -> N
         assert source in ("arith.truncf", "xegpu.load_nd", "vector.extract_strided_slice")
 
 
-def test_nothing_is_shared_between_sub_groups(tmp_path: Path) -> None:
-    artifact = build("flash", RAGGED, tmp_path)
-    assert artifact.metrics.shared_bytes == 0
-    assert "arrier" not in (tmp_path / artifact.stage_files["llvm-ir"]).read_text()
-
-
 def test_arrays_of_lanes_are_declared_once_with_a_constant_size(tmp_path: Path) -> None:
     artifact = build("flash", RAGGED, tmp_path)
     code = (tmp_path / artifact.stage_files["llvm-ir"]).read_text()
@@ -158,19 +152,6 @@ def test_tiles_of_two_bands_have_the_registers_that_there_are(
     artifact = build("flash", problem, tmp_path)
     assert plugins.variant("flash").chosen(artifact.case)["tile_q"] == 128
     assert (artifact.metrics.registers or 0) <= CHIPS["bmg"].registers
-
-
-def test_what_a_product_needs_is_loaded_just_before_it(tmp_path: Path) -> None:
-    artifact = build("flash", WHOLE, tmp_path)
-    code = (tmp_path / artifact.stage_files["llvm-ir"]).read_text()
-    body = code[code.index("define spir_kernel") :]
-    calls = "".join(
-        "L" if "read_transpose" in line else "P"
-        for line in body.splitlines()
-        if "read_transpose" in line or "matrix_mad" in line
-    )
-    assert "LLL" not in calls
-    assert calls.count("L") == 16  # of 64 keys and a width of 64
 
 
 def test_metrics_are_read_off_the_module(tmp_path: Path) -> None:

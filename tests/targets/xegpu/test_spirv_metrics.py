@@ -52,11 +52,6 @@ def test_functions_with_bodies_are_found_with_their_blocks() -> None:
     assert module.functions["kernel"][1].successors == ["%44", "%53"]
 
 
-def test_a_loop_is_what_goes_back_to_its_beginning() -> None:
-    (loop,) = innermost_loops(parsed(ASSEMBLY).functions["kernel"])
-    assert [block.label for block in loop] == ["%44"]
-
-
 def test_what_stands_between_and_leaves_is_no_part_of_a_loop() -> None:
     text = """
 \t%1 = OpFunction %2 None %3
@@ -125,11 +120,6 @@ def test_registers_are_those_of_all_values_that_are_needed_later() -> None:
     assert most_live_registers(parsed(ASSEMBLY), 64) == {"kernel": 3 * vector}
     kept = ASSEMBLY.replace("OpFAdd %3 %49 %48", "OpFAdd %3 %49 %45").replace("%48 %43\n", "%48 %47\n")
     assert most_live_registers(parsed(kept), 64) == {"kernel": 4 * vector}
-
-
-def test_a_part_of_a_vector_takes_no_registers_of_its_own() -> None:
-    own = ASSEMBLY.replace("OpCompositeExtract %2 %50 3", "OpExtInst %2 %10 fabs %60")
-    assert most_live_registers(parsed(own), 64) == most_live_registers(parsed(ASSEMBLY), 64)
 
 
 STRAIGHT = """

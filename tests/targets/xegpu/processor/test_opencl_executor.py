@@ -83,21 +83,11 @@ def test_bf16_is_unsupported_with_the_reason(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("_installed")
-def test_the_emulator_is_preferred(artifact: Artifact) -> None:
-    assert chosen_here(artifact).executor == "emulator"
-
-
-@pytest.mark.usefixtures("_installed")
 def test_a_case_asks_for_an_executor_by_an_option(artifact: Artifact) -> None:
     chosen = chosen_here(asking_for(artifact, "opencl"))
     assert (chosen.executor, chosen.why_not_run) == ("opencl", None)
     assert chosen.loader == "harness.targets.xegpu.processor.executor:load"
     assert chosen_here(asking_for(artifact, "emulator")).executor == "emulator"
-
-
-@pytest.mark.usefixtures("_installed")
-def test_what_a_build_asks_for_runs_it(tmp_path: Path) -> None:
-    assert built(tmp_path, executor="opencl").executor == "opencl"
 
 
 @pytest.mark.usefixtures("_missing")
@@ -114,13 +104,6 @@ def test_a_runtime_that_has_gone_is_one_line() -> None:
     assert runtime.installed_version() is None
     with pytest.raises(DeviceError, match="not installed: install attention-harness"):
         runtime.open_processor.__wrapped__()
-
-
-def test_a_device_that_is_asked_for_and_not_there_leaves_the_code_alone(artifact: Artifact) -> None:
-    chosen = chosen_here(asking_for(artifact, "device"))
-    assert chosen.executor == "none"
-    assert chosen.why_not_run is not None
-    assert chosen.why_not_run.startswith("no device")
 
 
 def test_an_executor_that_the_target_does_not_have_is_refused() -> None:
