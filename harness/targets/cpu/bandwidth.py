@@ -1,7 +1,7 @@
 """The measured bandwidths of the CPU: vectors that are read from each level of memory, nothing else.
 
 They are the slopes of a roofline with a roof for each level (Ilic, Pratas and Sousa, *Cache-aware Roofline
-model*, 2014): a problem's data is read at least once into registers, from wherever it lies.
+model*, 2014).
 """
 
 import ctypes
@@ -108,13 +108,8 @@ def measure_bandwidths(threads: int, number: int) -> dict[str, float]:
 def memory_levels(caches: Mapping[str, int], threads: int, free: int) -> list[Level]:
     """Return the levels that can be told apart, the nearest to the processor first.
 
-    A cache counts where a thread's share of it does not lie in the caches before it; memory where there is
-    room for buffers that no cache holds.
-
-    Args:
-        caches: bytes of each cache by name (`L1d`, `L2`, `L3`); empty where nothing tells.
-        threads: how many read at the same time; the last cache is shared by all of them.
-        free: bytes of memory that are free.
+    A cache (`L1d`, `L2`, or `L3`, which all threads share) counts where a thread's share of it does not lie
+    in the caches before it; memory where `free` bytes have room for buffers that no cache holds.
     """
     levels: list[Level] = []
     nearer = 0

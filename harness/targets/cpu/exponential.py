@@ -1,8 +1,6 @@
 """The `exponential` stage: 2^x as arithmetic that vectorises.
 
 No pass of MLIR or LLVM turns `math.exp2` on vectors into anything but one library call per element.
-Written as a polynomial, and a power of two whose bits are made by integer arithmetic, it becomes a dozen
-vector instructions.
 """
 
 from mlir import ir

@@ -1,12 +1,9 @@
 """The `lanes` stage: give tiles the layout in which queries lie in vector lanes.
 
-The tiled forms hold scores as `[queries, keys]`.  On a CPU the transposed layout is better: with queries in
-the lanes of a vector, K and V are read in place as scalar broadcasts, row maxima and sums are plain vector
-operations without horizontal reductions, and only the Q and O tiles are transposed, once each.
-
-The stage is a layout assignment: it finds every tile dimension that runs over queries, starting from the
-dimension names of the kernels' arguments, and stores those tensors with that dimension last.  Loops,
-indexing maps and slices follow.  Slices of arguments keep their layout in memory.
+With queries in the lanes K and V are read in place as scalar broadcasts, row maxima and sums are plain vector
+operations, and only the Q and O tiles are transposed, once each.  The stage finds every tile dimension that
+runs over queries, starting from the dimension names of the kernels' arguments, and stores those tensors with
+that dimension last.  Loops, indexing maps and slices follow; slices of arguments keep their layout in memory.
 """
 
 from collections.abc import Iterator, Sequence

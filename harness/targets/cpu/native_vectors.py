@@ -1,8 +1,7 @@
-"""The `native-vectors` stage: cut vectors to the length of a register.
+"""The `native-vectors` stage: cut vectors to the length of a register, also where loops carry them.
 
-LLVM splits `vector<32xf32>` well but widens lengths that are no power of two: three registers of eight
-queries would become four, loaded and stored element by element.  Here every vector whose last dimension is
-a multiple of the register's length becomes separate vectors of that length, also where loops carry it.
+LLVM widens lengths that are no power of two: three registers of eight queries would become four, loaded and
+stored element by element.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,9 +1,7 @@
 """The `register-tiled` stage: cut every structured operation to what fits in vector registers.
 
-A contraction keeps a block of accumulators, `rows` × all lanes of the query tile, in registers while it
-walks its reduction loop; elementwise operations and reductions go through a few rows at a time;
-transpositions through small squares.  Which block sizes to use follows from the width of the vectors and
-their number.
+A contraction keeps a block of accumulators, `rows` × all lanes of the query tile, in registers while it walks
+its reduction loop; elementwise operations and reductions go through a few rows at a time.
 """
 
 from collections.abc import Sequence

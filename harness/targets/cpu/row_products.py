@@ -1,10 +1,8 @@
 """One query of a head: products and reductions of a single row, with keys or columns in vector lanes.
 
-There is no second query for another lane.  Rows of K are read as they lie in memory: a product with a row
-multiplies parts of it, a vector long, and adds these up, lane by lane.  What as many keys as a vector has
-lanes have in theirs is transposed and added up row by row, which leaves their scores in the lanes of one
-vector.  All that follows has keys in lanes, and the product with V columns.  Maximum and sum of a row go
-through lanes, too.
+Rows of K are read as they lie in memory: a product with a row multiplies parts of it, a vector long, and adds
+these up, lane by lane.  What as many keys as a vector has lanes have in theirs is transposed and added up row
+by row, which leaves their scores in the lanes of one vector.
 """
 
 from collections.abc import Callable, Sequence

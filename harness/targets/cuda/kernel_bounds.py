@@ -30,16 +30,9 @@ class KernelBounds:
 def kernel_bounds(
     disassembly: str, kernels: Sequence[GpuKernel], registers: Mapping[str, int], chip: str
 ) -> KernelBounds:
-    """Model the kernel that multiplies matrices in a loop.
+    """Model the kernel that multiplies matrices in a loop; `registers` are those of a thread, by kernel.
 
-    Args:
-        disassembly: of all kernels, with their encoding.
-        kernels: how they are launched.
-        registers: of a thread, by kernel.
-        chip: what the code is for.
-
-    Raises:
-        Unmodelled: there is no model of the chip or of an instruction, or not one such kernel.
+    Raises `Unmodelled` where there is no model of the chip or of an instruction, or not one such kernel.
     """
     assumed = modelled_chip(chip)
     functions = parse(disassembly)

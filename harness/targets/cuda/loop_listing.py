@@ -15,11 +15,7 @@ from harness.toolchains.nvidia import no_reader, program
 
 
 def loop_listing(artifact: Artifact, folder: Path) -> LoopListing:
-    """Return the loop of the kernel that multiplies matrices.
-
-    Raises:
-        Unmodelled: the build left no machine code, nothing disassembles it, or the model does not know it.
-    """
+    """Return the loop of the kernel that multiplies matrices; raises `Unmodelled` where there is none."""
     for tool in ("ptxas", "nvdisasm"):
         if program(tool) is None:
             raise Unmodelled(f"--bounds: {no_reader(tool)}")

@@ -39,11 +39,7 @@ NOT_MODELLED = re.compile(r"UTC\w*|UTMA\w*|UBLK\w*|SYNCS|[IDQO]MMA|[IQ]GMMA|UCGA
 
 
 def costs(instruction: SassInstruction, chip: ModelledChip) -> Instruction:
-    """Return what an instruction of a warp asks of a multiprocessor of a chip.
-
-    Raises:
-        Unmodelled: the model has no notion of what it does.
-    """
+    """Return what an instruction of a warp asks of a multiprocessor; raises `Unmodelled` if nobody knows."""
     if NOT_MODELLED.fullmatch(instruction.name):
         raise Unmodelled(f"the model does not know {instruction.opcode}")
     control = instruction.control

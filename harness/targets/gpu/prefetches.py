@@ -1,8 +1,7 @@
 """The stage `prefetched`: each iteration of a loop asks for the tiles that the next one reads.
 
-Lanes that read operands of products directly wait for memory when the operands are not in a cache.  A
-prefetch takes no registers, and nobody waits for it.  It is asked for where an iteration begins, so that all
-of the iteration's products go on meanwhile.
+A prefetch takes no registers, and nobody waits for it.  It stands where an iteration begins, so that all of
+the iteration's products go on meanwhile.
 """
 
 from mlir import ir

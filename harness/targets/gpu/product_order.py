@@ -1,10 +1,8 @@
 """The stages `loads-by-step`, `products-by-step` and `just-in-time`: the order of a lane's instructions.
 
-A product of tiles is many matrix instructions.  In the order of the result's fragments each of them goes
-along the whole depth, so that all of an operand is needed at a time.  In the order of steps all fragments
-take one step of the depth, then the next one: what is loaded or computed for a step is needed no longer after
-it.  That holds only if it stands just before its step, and not, as whole tiles are distributed, each
-operation after the one before it.  An assembler orders instructions anew, but starts from what it is given.
+A product of tiles is many matrix instructions.  If all fragments of the result take one step of the depth
+before the next one, what is loaded for a step is needed no longer after it.  That holds only if it stands
+just before its step.  An assembler orders instructions anew, but starts from what it is given.
 """
 
 from collections.abc import Iterable, Sequence

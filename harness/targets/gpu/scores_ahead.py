@@ -1,10 +1,8 @@
 """The `scores-ahead` stage: a loop computes the next iteration's scores before this one's softmax.
 
-Matrix units then have work while other units are busy with exponentials.  A product of a loop can go ahead
-if nothing that the loop carries goes into it: Q·Kᵀ depends on the iteration alone.  The loop carries its
-result.  After the last iteration one product too many has been computed, of the last tile once more.
-FlashAttention-3 overlaps the same two (Shah et al., *FlashAttention-3: Fast and Accurate Attention with
-Asynchrony and Low-precision*, 2024).
+Matrix units then have work while other units are busy with exponentials, as in FlashAttention-3 (Shah et al.,
+2024).  Q·Kᵀ depends on the iteration alone, so that the loop can carry its result.  After the last iteration
+one product too many has been computed, of the last tile once more.
 """
 
 from mlir import ir

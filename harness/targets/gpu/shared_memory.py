@@ -1,8 +1,7 @@
 """Where a workgroup's buffers lie in its shared memory: those that are not needed at the same time share it.
 
 A buffer is needed from the first to the last operation that uses it, both taken in the innermost block that
-all uses of the two buffers stand in: in a loop, buffers that one iteration fills and reads one after another
-share memory.  What fills a buffer lets everybody arrive first who may still read from the same memory.
+all uses of the two buffers stand in.  What fills a buffer waits for all who may still read the same memory.
 """
 
 import math

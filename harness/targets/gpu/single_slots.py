@@ -1,9 +1,8 @@
 """Staging with one slot for each operand of a loop: the copies take turns.
 
-While products read one operand, the next one is copied.  As soon as all warps are through with an operand
-its slot is filled anew.  For K and V: V arrives during Q·Kᵀ, the next K during softmax and P·V, as in
-FlashAttention-2's kernels (Dao, 2023).  It takes a barrier for each operand and iteration, and half of the
-shared memory of two slots.
+As soon as all warps are through with an operand its slot is filled anew: V arrives during Q·Kᵀ, the next K
+during softmax and P·V, as in FlashAttention-2's kernels (Dao, 2023).  It takes a barrier for each operand and
+iteration, and half of the shared memory of two slots.
 """
 
 import itertools

@@ -1,13 +1,9 @@
 """The `staged` stage: tiles that products read pass through shared memory.
 
-A tile that is read in a loop over tiles is copied ahead: while one iteration computes, the copies of the next
-one are on their way, to another slot.  One barrier an iteration is enough: once all warps have
-arrived, the tile of this iteration is there for all, and nobody reads that of the previous one any more.
-
-With one slot for each operand the copies take turns instead: `harness.targets.gpu.single_slots`.
-
-Rows in shared memory are followed by padding, so that rows which a matrix load takes together, or neighbours
-of a copy, lie in different banks.
+A tile that is read in a loop is copied ahead, to another slot: while one iteration computes, the copies of
+the next one are on their way.  One barrier an iteration is enough.  With one slot for each operand the copies
+take turns instead: `harness.targets.gpu.single_slots`.  Rows are followed by padding, so that rows which a
+matrix load takes together, or neighbours of a copy, lie in different banks.
 """
 
 import math

@@ -1,8 +1,7 @@
 """How large a tile of queries a warp takes, and what of it lies where: estimated before any code is there.
 
-A warp that has two bands of rows reads each operand B once for both, half as often for a product as with one
-band.  But large tiles need more registers and shared memory, and make fewer workgroups, which a small problem
-does not have to spare.
+A warp with two bands of rows reads each operand B once for both.  But large tiles need more registers and
+shared memory, and make fewer workgroups.
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,7 @@
 """The order in which the points of a grid are numbered: those with the longest loops first.
 
-Points are handed out in the order of their numbers, to whatever is free next.  Where some take longer, as
-later queries do that see more keys, one of the long ones that starts last runs alone at the end.  With the
-longest first it is the short ones that fill the end (R. L. Graham, *Bounds on Multiprocessing Timing
-Anomalies*, 1969).
+Points are handed out in the order of their numbers: a long one that starts last would run alone at the end
+(R. L. Graham, *Bounds on Multiprocessing Timing Anomalies*, 1969).
 """
 
 import math

@@ -1,7 +1,6 @@
 """Buffers whose tiles do not lie along their last axes, such as heads between rows, are seen transposed.
 
-What reads and writes tiles then finds rows and columns along the last two axes of every buffer, with strides
-of their own.  Nothing is copied.
+Rows and columns then lie along the last two axes of every buffer, with strides of their own.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,7 @@
 """Tiles that a loop reads past the end of a part of a buffer are read past the end of the buffer.
 
-Padding of what a loop takes of a tensor becomes a transfer that leaves the part which the loop takes.  Where
-the part ends there, the buffer does, too, and the transfer can index the buffer.  What moves transfers out of
-loops, to read ahead, then has indices to change, and no part of the buffer to make again.
+Where the part that a loop takes ends, the buffer does, too, and the transfer can index the buffer: what moves
+it out of the loop then has indices to change, and no part of the buffer to make again.
 """
 
 from mlir import ir

@@ -1,8 +1,7 @@
 """An estimate of the registers that a kernel needs: what is live at a time, in the order of the instructions.
 
-A part of a vector, the same bits as other elements, or an element again and again is what it is taken from
-under another name.  What all lanes share is there once.  The driver's compiler orders instructions anew; it
-may need fewer, and needs some of its own.
+A part of a vector, or an element again and again, is what it is taken from under another name.  What all
+lanes share is there once.  The driver's compiler orders instructions anew, and needs some of its own.
 """
 
 from collections.abc import Iterable, Iterator
