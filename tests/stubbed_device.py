@@ -26,7 +26,7 @@ def stub_device(chip: str, artifact: Artifact | None = None, folder: Path | None
 
 def cuda_images(artifact: Artifact | None, folder: Path | None) -> list[LoadedImage]:
     """Return an artifact's kernels in any form that NVIDIA's driver is given."""
-    from harness.targets.cuda.images import CUBIN_FILE
+    from harness.targets.cuda.device import CUBIN_FILE
 
     images = _saved_images(artifact, folder)
     if folder is not None and (folder / CUBIN_FILE).exists():

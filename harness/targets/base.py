@@ -135,7 +135,7 @@ class Target(ABC):
         return f"nothing reads hardware counters of the target {self.name}"
 
     def counters(self, folder: Path, timeout_s: float) -> Mapping[str, float]:
-        """Return hardware counters of one call of the artifact in a folder, by name, as a profiler reads them.
+        """Return hardware counters of one call of the artifact in a folder, by name, from a profiler.
 
         Raises `UnsupportedError` where it refuses, `OSError` and `subprocess.TimeoutExpired`.
         """

@@ -7,7 +7,7 @@ from mlir.dialects import arith, func, scf
 
 from harness.ir.walk import functions_of, terminator_of
 from harness.targets.cpu.register_tiles import INNER_LOOP
-from harness.targets.lowering.grid_points import coordinates_of
+from harness.targets.lowering.grid_order import coordinates_of
 
 
 def loop_over_grid_range(module: ir.Module) -> dict[str, int]:

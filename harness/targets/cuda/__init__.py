@@ -83,7 +83,7 @@ class CudaTarget(GpuTarget):
 
     def bounds(self, artifact: "Artifact", folder: "Path") -> "LoopListing":
         """Return the main loop of machine code, with what bounds it in a model; see `Target.bounds`."""
-        from harness.targets.cuda.loop_listing import loop_listing
+        from harness.targets.cuda.kernel_bounds import loop_listing
 
         return loop_listing(artifact, folder)
 

@@ -5,7 +5,7 @@ from functools import partial
 
 from harness.bounds.loop_model import LoopModel, Unmodelled
 from harness.targets.cuda import ptx
-from harness.targets.cuda.images import CUBIN_FILE, PTX_FILE
+from harness.targets.cuda.device import CUBIN_FILE, PTX_FILE
 from harness.targets.cuda.kernel_bounds import kernel_bounds
 from harness.targets.cuda.multiprocessor import occupancy
 from harness.targets.cuda.ptxas import Assembled

@@ -13,7 +13,7 @@ from harness.layouts.distribution.distributor import Distributor, VendorRule
 from harness.layouts.distribution.lane_coordinates import LaneCoordinates, index
 from harness.layouts.distribution.rules import rules_with
 from harness.targets.gpu.shared_memory import ALIGNMENT, place
-from harness.targets.lowering.grid_points import coordinates_of
+from harness.targets.lowering.grid_order import coordinates_of
 
 KERNELS = "kernels"
 """Name of the `gpu.module`."""

@@ -10,9 +10,10 @@ from cuda.bindings import driver
 
 from harness.artifact.artifact import Artifact
 from harness.artifact.device_facts import DriverMetrics
+from harness.targets.cuda.chips import machine_code_runs_on
+from harness.targets.cuda.device import CUBIN_FILE, PTX_FILE
 from harness.targets.cuda.device.calls import checked
 from harness.targets.cuda.device.context import open_device
-from harness.targets.cuda.images import image_for
 from harness.targets.gpu.driver import Enqueue
 from harness.targets.gpu.executable import GpuKernels
 from harness.targets.gpu.launch import GpuKernel, GpuLaunch
@@ -25,6 +26,14 @@ def load(artifact: Artifact, folder: Path) -> GpuKernels:
     device = open_device(plan.chip)
     image = image_for(folder, plan.chip, device.chip)
     return GpuKernels(artifact.case.problem, plan, CudaDriver(device, image, plan.kernels))
+
+
+def image_for(folder: Path, chip: str, device_chip: str) -> bytes:
+    """Return the machine code if it runs on a device, else the assembly, which its driver compiles."""
+    cubin = folder / CUBIN_FILE
+    if cubin.exists() and machine_code_runs_on(chip, device_chip):
+        return cubin.read_bytes()
+    return (folder / PTX_FILE).read_bytes() + b"\0"
 
 
 class CudaDriver(StreamDriver):

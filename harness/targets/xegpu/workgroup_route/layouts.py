@@ -9,13 +9,17 @@ import re
 from dataclasses import dataclass
 
 from mlir import ir
+from mlir.dialects import arith
 
 from harness.errors import BuildError
+from harness.ir.builder import index
+from harness.ir.for_loop import ForLoop
 from harness.ir.walk import operations_within, producer_of
 from harness.targets.xegpu.workgroup_route.tiles import COLUMNS, SUB_GROUP_ROWS, RouteTiles
 
 DESCRIBE, LOAD, STORE, DPAS = "xegpu.create_nd_tdesc", "xegpu.load_nd", "xegpu.store_nd", "xegpu.dpas"
 TRANSPOSE = "vector.transpose"
+HINT = "#xegpu.cache_hint<cached>"
 STALE_FIELDS = re.compile(r"inst_data = \[[\d, ]+\], |, order = \[\d, \d\]")
 DESCRIPTOR = re.compile(r"(!xegpu\.tensor_desc<(\d+)x(\d+)x\w+)(, #xegpu\.block_tdesc_attr<.*?>)?>")
 
@@ -154,3 +158,51 @@ def _layout_of(value: ir.Value, layouts: Layouts) -> str:
 
 def _set(operation: ir.OpView, name: str, layout: str) -> None:
     operation.attributes[name] = ir.Attribute.parse(layout)
+
+
+def prefetch_next_tiles(loop: ir.OpView, layouts: Layouts) -> None:
+    """Let each iteration of a loop over keys prefetch the tiles of K and V of the next one, in place.
+
+    The last iteration names its own tiles again.
+    """
+    first: dict[ir.Value, ir.OpView] = {}
+    for operation in operations_within(loop):
+        if operation.name == LOAD:
+            first.setdefault(_buffer(operation), operation)
+    for buffer, load in first.items():
+        _prefetch(loop, buffer, load, layouts)
+
+
+def _prefetch(loop: ir.OpView, buffer: ir.Value, load: ir.OpView, layouts: Layouts) -> None:
+    columns = ir.MemRefType(buffer.type).shape[1]
+    keys, layout = layouts.tiles.keys, layouts.prefetch(columns)
+    element = ir.MemRefType(buffer.type).element_type
+    kind = ir.Type.parse(f"!xegpu.tensor_desc<{keys}x{columns}x{element}, {layout}>")
+    with ir.InsertionPoint(loop), loop.location:
+        described = ir.Operation.create(
+            DESCRIBE,
+            results=[kind],
+            operands=[buffer],
+            attributes={"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0, 0])},
+        ).results[0]
+    with ir.InsertionPoint(load), load.location:
+        left = arith.subi(arith.subi(ForLoop(loop).upper, ForLoop(loop).step), ForLoop(loop).position)
+        row = arith.addi(load.operands[1], arith.minui(left, index(keys)))
+        ir.Operation.create(
+            "xegpu.prefetch_nd",
+            operands=[described, row],
+            attributes={
+                "const_offsets": ir.DenseI64ArrayAttr.get([ir.ShapedType.get_dynamic_size(), 0]),
+                "l1_hint": ir.Attribute.parse(HINT),
+                "l2_hint": ir.Attribute.parse(HINT),
+                "layout": ir.Attribute.parse(layout),
+            },
+        )
+
+
+def _buffer(load: ir.OpView) -> ir.Value:
+    """Return the memory that a load reads."""
+    description = producer_of(load.operands[0])
+    if description is None:
+        raise BuildError("expected a load by a descriptor of the kernel's own")
+    return description.operands[0]

@@ -7,7 +7,7 @@ from mlir.dialects import gpu
 
 from harness.errors import BuildError
 from harness.targets.gpu.kernel_function import KernelShape, append_kernel
-from harness.targets.lowering.grid_points import coordinates_of
+from harness.targets.lowering.grid_order import coordinates_of
 
 GRID, VIEW = "scf.forall", "memref.collapse_shape"
 

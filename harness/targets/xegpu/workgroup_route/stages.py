@@ -19,9 +19,13 @@ from harness.targets.lowering.vectorize import vectorize
 from harness.targets.xegpu.chips import SUB_GROUP
 from harness.targets.xegpu.lowering import LLVM_IR, to_opencl, to_xevm
 from harness.targets.xegpu.workgroup_route.inner_tiles import tile_keys
-from harness.targets.xegpu.workgroup_route.layouts import Layouts, drop_stale_layouts, lay_out
+from harness.targets.xegpu.workgroup_route.layouts import (
+    Layouts,
+    drop_stale_layouts,
+    lay_out,
+    prefetch_next_tiles,
+)
 from harness.targets.xegpu.workgroup_route.outlining import outline
-from harness.targets.xegpu.workgroup_route.prefetches import prefetch_next_tiles
 from harness.targets.xegpu.workgroup_route.tiles import RouteTiles
 
 TO_XEGPU = ("convert-vector-to-xegpu", "canonicalize", "cse")

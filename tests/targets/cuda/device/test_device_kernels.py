@@ -14,7 +14,7 @@ from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
-from harness.targets.cuda.images import CUBIN_FILE, PTX_FILE, image_for
+from harness.targets.cuda.device import CUBIN_FILE, PTX_FILE
 from harness.targets.gpu.driver import DeviceError
 from harness.targets.gpu.event_timer import GRAPH_CALLS
 
@@ -98,6 +98,8 @@ def test_a_copy_s_bandwidth_is_measured(artifact):
 
 
 def test_machine_code_is_for_its_generation_and_assembly_for_later_ones(tmp_path):
+    from harness.targets.cuda.device.driver import image_for
+
     (tmp_path / PTX_FILE).write_text("assembly")
     (tmp_path / CUBIN_FILE).write_bytes(b"machine code")
     assert image_for(tmp_path, "sm_80", "sm_86") == b"machine code"
