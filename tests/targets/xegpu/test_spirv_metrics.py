@@ -52,38 +52,27 @@ def test_functions_with_bodies_are_found_with_their_blocks() -> None:
     assert module.functions["kernel"][1].successors == ["%44", "%53"]
 
 
-def test_what_stands_between_and_leaves_is_no_part_of_a_loop() -> None:
-    text = """
+BRANCHES = """
 \t%1 = OpFunction %2 None %3
 \t%4 = OpLabel
 \tOpBranch %5
 \t%5 = OpLabel
-\tOpBranchConditional %9 %7 %6
+\tOpBranchConditional %9 {first} %6
 \t%6 = OpLabel
-\tOpReturn
-\t%7 = OpLabel
-\tOpBranch %5
+{last}
 """
-    assert [[block.label for block in loop] for loop in innermost_loops(parsed(text).functions["%1"])] == [
-        ["%5", "%7"]
-    ]
 
 
-def test_of_loops_within_each_other_the_inner_one_counts() -> None:
-    outer = """
-\t%1 = OpFunction %2 None %3
-\t%4 = OpLabel
-\tOpBranch %5
-\t%5 = OpLabel
-\tOpBranchConditional %9 %5 %6
-\t%6 = OpLabel
-\tOpBranchConditional %9 %4 %7
-\t%7 = OpLabel
-\tOpReturn
-"""
-    assert [[block.label for block in loop] for loop in innermost_loops(parsed(outer).functions["%1"])] == [
-        ["%5"]
-    ]
+@pytest.mark.parametrize(
+    ("first", "last", "loop"),
+    [
+        ("%7", "\tOpReturn\n\t%7 = OpLabel\n\tOpBranch %5", ["%5", "%7"]),  # without what leaves it
+        ("%5", "\tOpBranchConditional %9 %4 %7\n\t%7 = OpLabel\n\tOpReturn", ["%5"]),  # the inner one
+    ],
+)
+def test_innermost_loops_are_what_goes_back_to_its_beginning(first: str, last: str, loop: list[str]) -> None:
+    blocks = parsed(BRANCHES.format(first=first, last=last)).functions["%1"]
+    assert [[block.label for block in found] for found in innermost_loops(blocks)] == [loop]
 
 
 def test_instructions_count_once_for_each_component_and_products_and_messages_once() -> None:
