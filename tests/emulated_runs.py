@@ -1,5 +1,7 @@
 """Kernels for GPUs, built in this process and computed on the emulator; the oracle judges their output."""
 
+import functools
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +30,28 @@ def build(
     folder.mkdir(exist_ok=True)
     case = Case(problem=problem, variant=variant, target=target, params=params or {}, target_options=options)
     return plugins.variant(variant).build(case, "key", folder)
+
+
+def built(
+    problem: AttentionProblem, target: str, variant: str = "flash", **params: ParameterValue
+) -> tuple[Artifact, Path]:
+    """Build a case for any target, or return what an equal call built before: the artifact and its folder."""
+    return _built(problem, target, variant, tuple(params.items()))
+
+
+@functools.cache
+def _built(
+    problem: AttentionProblem, target: str, variant: str, params: tuple[tuple[str, ParameterValue], ...]
+) -> tuple[Artifact, Path]:
+    assert plugins.variant(variant).supports(problem, target) is None
+    folder = Path(tempfile.mkdtemp(dir=_folders().name))
+    case = Case(problem=problem, variant=variant, target=target, params=dict(params))
+    return plugins.variant(variant).build(case, "key", folder), folder
+
+
+@functools.cache
+def _folders() -> tempfile.TemporaryDirectory:
+    return tempfile.TemporaryDirectory()
 
 
 def text(artifact: Artifact, folder: Path, stage: str) -> str:

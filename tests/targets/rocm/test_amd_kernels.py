@@ -5,12 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from emulated_runs import assert_right_on_emulator
+from emulated_runs import assert_right_on_emulator, built
 from main_loops import main_loop
 from sweeps import sweep
 
 from harness import plugins
-from harness.artifact.artifact import Artifact
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
@@ -23,16 +22,10 @@ SMALL = AttentionProblem(heads=1, seq_q=64, head_dim=32, dtype="f16")
 WHOLE = AttentionProblem(heads=1, seq_q=256, head_dim=64, dtype="f16")
 
 
-def build(variant: str, problem: AttentionProblem, folder: Path, chip: str = "gfx942", **params) -> Artifact:
-    case = Case(problem=problem, variant=variant, target=f"rocm:{chip}", params=params)
-    assert plugins.variant(variant).supports(problem, case.target) is None
-    return plugins.variant(variant).build(case, "key", folder)
-
-
-def test_single_precision_has_an_instruction_on_cdna(tmp_path: Path) -> None:
-    artifact = build("flash", SMALL.model_copy(update={"dtype": "f32"}), tmp_path)
+def test_single_precision_has_an_instruction_on_cdna() -> None:
+    artifact, folder = built(SMALL.model_copy(update={"dtype": "f32"}), "rocm:gfx942")
     assert artifact.metrics.intrinsics == "v_mfma_f32_16x16x4_f32"
-    assert_right_on_emulator(artifact, tmp_path)
+    assert_right_on_emulator(artifact, folder)
 
 
 def test_single_precision_is_refused_where_no_instruction_takes_it() -> None:
@@ -42,9 +35,9 @@ def test_single_precision_is_refused_where_no_instruction_takes_it() -> None:
 
 
 @pytest.mark.parametrize(("queries", "waves"), sweep([(1, 1), (33, 2)], but=[(33, 2)]))
-def test_few_queries_have_few_waves(queries: int, waves: int, tmp_path: Path) -> None:
+def test_few_queries_have_few_waves(queries: int, waves: int) -> None:
     problem = AttentionProblem(heads=2, seq_q=queries, seq_kv=150, head_dim=32, dtype="f16", causal=True)
-    assert build("flash", problem, tmp_path).metrics.workgroup_size == 64 * waves
+    assert built(problem, "rocm:gfx942")[0].metrics.workgroup_size == 64 * waves
 
 
 @pytest.mark.parametrize(
@@ -61,17 +54,17 @@ def test_few_queries_have_few_waves(queries: int, waves: int, tmp_path: Path) ->
     ),
 )
 def test_causal_flash_keeps_everything_in_registers(
-    chip: str, head_dim: int, heads: int, queries: int, tmp_path: Path
+    chip: str, head_dim: int, heads: int, queries: int
 ) -> None:
     problem = AttentionProblem(heads=heads, seq_q=queries, head_dim=head_dim, dtype="f16", causal=True)
-    metrics = build("flash", problem, tmp_path, chip).metrics
+    metrics = built(problem, f"rocm:{chip}")[0].metrics
     assert (metrics.spills, metrics.scratch_bytes, metrics.instructions.get("local", 0)) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("chip", sweep(CHIPS, but=["gfx1201"]))
-def test_flash_spills_nothing_and_its_metadata_say_how_it_is_launched(chip: str, tmp_path: Path) -> None:
-    artifact = build("flash", WHOLE, tmp_path, chip)
-    assembly = (tmp_path / artifact.stage_files["rocmasm"]).read_text()
+def test_flash_spills_nothing_and_its_metadata_say_how_it_is_launched(chip: str) -> None:
+    artifact, folder = built(WHOLE, f"rocm:{chip}")
+    assembly = (folder / artifact.stage_files["rocmasm"]).read_text()
     (kernel,) = artifact.launch["kernels"]
     assert (artifact.metrics.spills, artifact.metrics.scratch_bytes) == (0, 0)
     assert (artifact.metrics.scalar_registers or 0) > 0
@@ -106,25 +99,25 @@ def test_the_lanes_of_flash_never_wait_for_a_bank(chip: str, head_dim: int, tmp_
     assert "ds_read_u16" not in (tmp_path / artifact.stage_files["rocmasm"]).read_text()
 
 
-def test_maxima_take_three_operands_that_nothing_has_quieted(tmp_path: Path) -> None:
-    artifact = build("flash", WHOLE, tmp_path, "gfx90a")
-    assembly = (tmp_path / artifact.stage_files["rocmasm"]).read_text()
+def test_maxima_take_three_operands_that_nothing_has_quieted() -> None:
+    artifact, folder = built(WHOLE, "rocm:gfx90a")
+    assembly = (folder / artifact.stage_files["rocmasm"]).read_text()
     maxima = re.findall(r"v_max3?_f32\w* (.*)", main_loop(assembly))
     assert not any(operands.split(", ")[1] == operands.split(", ")[2] for operands in maxima)
     # 32 scores, what the other half of the wave has, and the maximum so far.
     assert len(maxima) <= 18
 
 
-def test_code_moves_whole_registers_and_is_for_its_chip(tmp_path: Path) -> None:
-    artifact = build("flash", WHOLE, tmp_path, "gfx1100")
-    assert "v_mov_b16" not in (tmp_path / artifact.stage_files["rocmasm"]).read_text()
-    code = (tmp_path / CODE_OBJECT_FILE).read_bytes()
+def test_code_moves_whole_registers_and_is_for_its_chip() -> None:
+    artifact, folder = built(WHOLE, "rocm:gfx1100")
+    assert "v_mov_b16" not in (folder / artifact.stage_files["rocmasm"]).read_text()
+    code = (folder / CODE_OBJECT_FILE).read_bytes()
     assert code[:4] == b"\x7fELF"
     assert b"gfx1100" in code
 
 
-def test_the_stages_are_those_that_are_listed(tmp_path: Path) -> None:
-    artifact = build("flash", SMALL, tmp_path)
+def test_the_stages_are_those_that_are_listed() -> None:
+    artifact, _ = built(SMALL, "rocm:gfx942")
     listed = [stage.name for stage in stages(amd_vendor("gfx942"))]
     assert [name for name in listed if name in artifact.stage_files] == [
         name for name in artifact.stage_files if name in listed
@@ -135,27 +128,28 @@ def test_the_stages_are_those_that_are_listed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("chip", sweep(["gfx942", "gfx1201"], but=["gfx1201"]))
-def test_a_key_that_is_no_number_makes_the_rows_that_see_it_none(chip: str, tmp_path: Path) -> None:
+def test_a_key_that_is_no_number_makes_the_rows_that_see_it_none(chip: str) -> None:
     problem = SMALL.model_copy(update={"causal": True})
-    executable = build("flash", problem, tmp_path, chip).load(tmp_path)
+    artifact, folder = built(problem, f"rocm:{chip}")
+    executable = artifact.load(folder)
     inputs = make_inputs(problem, seed=3)
     inputs.k[0, 0, 40] = np.nan
     is_number = np.isfinite(executable(inputs.q, inputs.k, inputs.v)[0, 0]).all(axis=-1)
     assert is_number.tolist() == [row < 40 for row in range(64)]
 
 
-def test_rows_of_a_wave_exchange_statistics_without_lds(tmp_path: Path) -> None:
+def test_rows_of_a_wave_exchange_statistics_without_lds() -> None:
     problem = AttentionProblem(heads=1, seq_q=128, head_dim=64, dtype="f16")
     for chip, uses_lds in (("gfx942", True), ("gfx1201", False)):
-        artifact = build("flash", problem, tmp_path, chip)
-        assembly = (tmp_path / artifact.stage_files["rocmasm"]).read_text()
+        artifact, folder = built(problem, f"rocm:{chip}")
+        assembly = (folder / artifact.stage_files["rocmasm"]).read_text()
         assert ("ds_bpermute" in assembly) is uses_lds
         assert assembly.count("v_permlanex16_b32") == (0 if uses_lds else 2)
 
 
 @pytest.mark.sweep
-def test_q_stays_in_registers_where_lds_has_no_room_for_it(tmp_path: Path) -> None:
+def test_q_stays_in_registers_where_lds_has_no_room_for_it() -> None:
     problem = AttentionProblem(heads=1, seq_q=64, seq_kv=75, head_dim=128, dtype="f16")
-    kept, read_again = (build(variant, problem, tmp_path, "gfx1100") for variant in ("naive", "flash"))
+    kept, read_again = (built(problem, "rocm:gfx1100", variant)[0] for variant in ("naive", "flash"))
     assert "read-again" not in kept.stage_files
     assert "read-again" in read_again.stage_files
