@@ -101,7 +101,7 @@ def _columns(kernel: GpuKernel) -> int | None:
 
 def _multiplies_in_a_loop(function: SassFunction) -> bool:
     return any(
-        sass_loops.matrix_instructions(function.instructions[loop.header : loop.end + 1])
+        sass_loops.matrix_instructions(tuple(function.instructions[loop.header : loop.end + 1]))
         for loop in sass_loops.loops(function)
     )
 

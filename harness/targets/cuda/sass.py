@@ -98,7 +98,7 @@ class SassFunction:
     """A kernel."""
 
     name: str
-    instructions: tuple[SassInstruction, ...]
+    instructions: list[SassInstruction]
     labels: dict[str, int]
     """The place among the instructions of the one behind each label."""
 
@@ -106,24 +106,20 @@ class SassFunction:
 def parse(disassembly: str) -> dict[str, SassFunction]:
     """Return the functions of a disassembly by name; lines that are none of theirs are passed over."""
     functions: dict[str, SassFunction] = {}
-    name: str | None = None
     labels: dict[str, int] = {}
     instructions: list[SassInstruction] = []
     first_line: re.Match[str] | None = None
     for line in disassembly.splitlines():
-        if found := FUNCTION.match(line):
-            if name is not None:
-                functions[name] = SassFunction(name, tuple(instructions), labels)
-            name, labels, instructions = found[1], {}, []
-        elif found := LABEL.match(line):
-            labels[found[1]] = len(instructions)
-        elif found := INSTRUCTION.match(line):
-            first_line = found
-        elif first_line is not None and (found := SECOND_HALF.match(line)):
-            instructions.append(_instruction(first_line, int(found[1], 16)))
+        if match := FUNCTION.match(line):
+            labels, instructions = {}, []
+            functions[match[1]] = SassFunction(match[1], instructions, labels)
+        elif match := LABEL.match(line):
+            labels[match[1]] = len(instructions)
+        elif match := INSTRUCTION.match(line):
+            first_line = match
+        elif first_line is not None and (match := SECOND_HALF.match(line)):
+            instructions.append(_instruction(first_line, int(match[1], 16)))
             first_line = None
-    if name is not None:
-        functions[name] = SassFunction(name, tuple(instructions), labels)
     return functions
 
 

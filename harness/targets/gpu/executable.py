@@ -1,6 +1,6 @@
 """Kernels of a GPU target, ready to be called: the same for every driver."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
@@ -70,14 +70,15 @@ class GpuCall(BoundCall):
 
     def poison(self) -> None:
         """Fill output and workspaces with NaN."""
-        for name, buffer in self._executable.plan.buffers.items():
-            if not buffer.is_input:
-                self._memory[name].fill(POISON)
+        self._fill(lambda buffer: not buffer.is_input)
 
     def poison_outputs(self) -> None:
         """Fill outputs with NaN."""
+        self._fill(lambda buffer: buffer.is_output)
+
+    def _fill(self, is_wanted: Callable[[Buffer], bool]) -> None:
         for name, buffer in self._executable.plan.buffers.items():
-            if buffer.is_output:
+            if is_wanted(buffer):
                 self._memory[name].fill(POISON)
 
     def take_inputs(self, inputs: Inputs) -> bool:

@@ -1,7 +1,7 @@
 """SPIR-V's assembly as functions, blocks and instructions, as far as counting them needs."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 INSTRUCTION = re.compile(r"^\s*(?:(%\w+) = )?(Op\w+)(.*)$")
@@ -89,7 +89,8 @@ def parsed(assembly: str) -> Module:
             blocks.append(Block(instruction.result or ""))
         elif blocks and instruction.opcode != "OpFunctionEnd":
             blocks[-1].instructions.append(instruction)
-            if instruction.opcode == "OpVariable" or _is_same_array(instruction, module):
+            is_same = instruction.opcode == "OpBitcast" and instruction.inputs[0] in module.arrays
+            if instruction.opcode == "OpVariable" or is_same:
                 module.arrays.add(instruction.result or "")
     module.functions = {name: body for name, body in module.functions.items() if body}
     return module
@@ -135,12 +136,4 @@ def _note_type(instruction: Instruction, types: dict[str, Type]) -> None:
     elif instruction.opcode == "OpTypePointer":
         types[name] = Type(1, 64)
     elif instruction.opcode == "OpTypeVector":
-        types[name] = Type(numbers[-1], _element(instruction, types).bits)
-
-
-def _is_same_array(instruction: Instruction, module: Module) -> bool:
-    return instruction.opcode == "OpBitcast" and instruction.inputs[0] in module.arrays
-
-
-def _element(instruction: Instruction, types: Mapping[str, Type]) -> Type:
-    return types[instruction.ids[0]]
+        types[name] = Type(numbers[-1], types[instruction.ids[0]].bits)
