@@ -102,9 +102,9 @@ class GpuTarget(Target):
 
     def tile_sizes(self, chip: str | None, problem: AttentionProblem) -> TileSizes:
         """Return tiles that the warps of a workgroup share."""
-        from harness.targets.gpu import workgroup
+        from harness.targets.gpu.workgroup import Workgroup
 
-        return workgroup.tile_sizes(self.vendor(self.chip(chip)), problem)
+        return Workgroup(self.vendor(self.chip(chip)), problem).sizes
 
     def key_splits(self, chip: str | None, workgroups: int, key_tiles: int) -> int | None:
         """Return in how many parts the keys are gone over, so that no multiprocessor is idle."""
@@ -115,16 +115,16 @@ class GpuTarget(Target):
 
     def why_unsupported(self, chip: str | None, problem: AttentionProblem) -> str | None:
         """Return None, or what of a problem does not fit a chip's warps and matrix instructions."""
-        from harness.targets.gpu import workgroup
+        from harness.targets.gpu.workgroup import why_unsupported
 
-        return workgroup.why_unsupported(self.vendor(self.chip(chip)), problem)
+        return why_unsupported(self.vendor(self.chip(chip)), problem)
 
     def chosen(self, case: Case) -> dict[str, ParameterValue]:
         """Return how operands are held and moved, as far as options leave it open."""
-        from harness.targets.gpu import workgroup
+        from harness.targets.gpu.workgroup import Workgroup, options_of
 
         vendor = self.vendor(self.chip(chip_of(case.target)))
-        return workgroup.strategy(vendor, case).chosen(workgroup.options_of(case))
+        return Workgroup(vendor, case.problem).strategy(case).chosen(options_of(case))
 
     def route(self, vendor: "Vendor", case: Case) -> Sequence[Stage]:
         """Return the stages that take a case's kernels to LLVM IR."""
@@ -136,17 +136,20 @@ class GpuTarget(Target):
         self, module: "ir.Module", case: Case, key: str, folder: Path, *, flops_executed: int
     ) -> Artifact:
         """Compile tiled kernels for the device and for the emulator."""
-        from harness.targets.gpu import packaging, workgroup
+        from harness.targets.gpu import packaging
         from harness.targets.gpu.kernel_build import KernelBuild
         from harness.targets.gpu.pipeline import compile_kernels
+        from harness.targets.gpu.workgroup import Workgroup
 
         chip = self.chip(chip_of(case.target))
         vendor = self.vendor(chip)
+        workgroup = Workgroup(vendor, case.problem)
         if not self.tiles_keys(case):
-            workgroup.require_even_tiles(vendor, case)
-        strategy, tiling = workgroup.strategy(vendor, case), workgroup.warp_tiling(vendor, case.problem)
+            workgroup.require_even_tiles(case)
         longest_first = self.numbers_longest_first(case)
-        build = KernelBuild(module, vendor, tiling, strategy, longest_first=longest_first)
+        build = KernelBuild(
+            module, vendor, workgroup.tiling, workgroup.strategy(case), longest_first=longest_first
+        )
         stages = compile_kernels(build, folder, self.route(vendor, case))
         launch = GpuLaunch(chip=chip, kernels=build.kernels)
         counted = {"flops_executed": flops_executed, "bank_conflicts": build.bank_conflicts}

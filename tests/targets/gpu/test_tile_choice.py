@@ -11,7 +11,7 @@ from harness.targets.cuda.vendor import nvidia_vendor
 from harness.targets.gpu.strategy import GpuOptions, choose
 from harness.targets.gpu.tile_choice import WorkgroupTile, busy_share
 from harness.targets.gpu.vendor import Vendor
-from harness.targets.gpu.workgroup import strategy, tile_sizes
+from harness.targets.gpu.workgroup import Workgroup
 from harness.targets.rocm.vendor import amd_vendor
 
 A100, H100 = nvidia_vendor("sm_80"), nvidia_vendor("sm_90a")
@@ -41,7 +41,7 @@ def problem(**fields: object) -> AttentionProblem:
     ],
 )
 def test_warps_have_two_bands_where_work_and_room_allow(vendor: Vendor, fields: dict, queries: int) -> None:
-    assert tile_sizes(vendor, problem(**fields)).query == queries
+    assert Workgroup(vendor, problem(**fields)).sizes.query == queries
 
 
 def tile(vendor: Vendor = A100, queries: int = 128, **fields: object) -> WorkgroupTile:
@@ -101,7 +101,7 @@ def test_the_tile_of_parameters_is_the_one_that_counts() -> None:
         target="cuda:sm_80",
         params={"tile_q": 128},
     )
-    assert strategy(A100, case).query_operand == "shared-memory"
+    assert Workgroup(A100, case.problem).strategy(case).query_operand == "shared-memory"
 
 
 def test_a_slot_is_given_up_only_for_a_resident_workgroup() -> None:
@@ -123,7 +123,7 @@ def test_a_slot_is_given_up_only_for_a_resident_workgroup() -> None:
 def test_slots_are_those_of_a_part_of_the_keys(seq_kv: int, parts: int, slots: int) -> None:
     decode = problem(head_dim=128, seq_q=1, seq_kv=seq_kv)
     case = Case(problem=decode, variant="flash", target="cuda:sm_80", params={"kv_splits": parts})
-    assert strategy(A100, case).staging_slots == slots
+    assert Workgroup(A100, case.problem).strategy(case).staging_slots == slots
 
 
 def test_the_parts_that_a_target_chooses_count_for_the_strategy() -> None:

@@ -13,13 +13,13 @@ from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
-from harness.targets.gpu import workgroup
 from harness.targets.gpu.emulator_driver import EmulatorDriver
 from harness.targets.gpu.executable import GpuKernels
 from harness.targets.gpu.kernel_build import KernelBuild
 from harness.targets.gpu.launch import GpuLaunch
 from harness.targets.gpu.pipeline import compile_kernels, stages
 from harness.targets.gpu.target import GpuTarget
+from harness.targets.gpu.workgroup import Workgroup
 from harness.targets.lowering.stage_recorder import StageRecorder
 from harness.variants.generated import GeneratedVariant
 
@@ -54,7 +54,8 @@ def built(variant: str, problem: AttentionProblem, folder: Path) -> tuple[Kernel
     generated: GeneratedVariant = plugins.variant(variant)
     assert generated.supports(problem, case.target) is None
     with mlir_context():
-        tiling, strategy = workgroup.warp_tiling(VENDOR, problem), workgroup.strategy(VENDOR, case)
+        workgroup = Workgroup(VENDOR, problem)
+        tiling, strategy = workgroup.tiling, workgroup.strategy(case)
         build = KernelBuild(generated.kernels(case), VENDOR, tiling, strategy)
         return build, compile_kernels(build, folder)
 

@@ -12,7 +12,7 @@ from harness import plugins
 from harness.artifact.artifact import Artifact
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
-from harness.targets.gpu.workgroup import tile_sizes
+from harness.targets.gpu.workgroup import Workgroup
 from harness.targets.rocm.chips import CHIPS
 from harness.targets.rocm.vendor import amd_vendor
 
@@ -84,7 +84,7 @@ def test_our_loops_are_as_the_table_says(row: Row, tmp_path: Path) -> None:
     artifact, others = built(row, "flash", tmp_path)
     found = Loop(artifact.metrics.registers or 0, (artifact.metrics.shared_bytes or 0) / KIB, others)
     assert found == row.ours
-    assert tile_sizes(amd_vendor(row.chip), row.problem()).query == row.rows_of_wave * 4
+    assert Workgroup(amd_vendor(row.chip), row.problem()).sizes.query == row.rows_of_wave * 4
 
 
 @pytest.mark.parametrize("row", sweep(TABLE, but=[TABLE[2]]), ids=lambda row: f"{row.chip}-{row.head_dim}")
