@@ -33,20 +33,22 @@ def build(
 
 
 def built(
-    problem: AttentionProblem, target: str, variant: str = "flash", **params: ParameterValue
+    problem: AttentionProblem,
+    target: str,
+    variant: str = "flash",
+    options: dict[str, ParameterValue] | None = None,
+    **params: ParameterValue,
 ) -> tuple[Artifact, Path]:
     """Build a case for any target, or return what an equal call built before: the artifact and its folder."""
-    return _built(problem, target, variant, tuple(params.items()))
+    case = Case(problem=problem, variant=variant, target=target, params=params, target_options=options or {})
+    return _built(case.model_dump_json())
 
 
 @functools.cache
-def _built(
-    problem: AttentionProblem, target: str, variant: str, params: tuple[tuple[str, ParameterValue], ...]
-) -> tuple[Artifact, Path]:
-    assert plugins.variant(variant).supports(problem, target) is None
-    folder = Path(tempfile.mkdtemp(dir=_folders().name))
-    case = Case(problem=problem, variant=variant, target=target, params=dict(params))
-    return plugins.variant(variant).build(case, "key", folder), folder
+def _built(case_text: str) -> tuple[Artifact, Path]:
+    case, folder = Case.model_validate_json(case_text), Path(tempfile.mkdtemp(dir=_folders().name))
+    assert plugins.variant(case.variant).supports(case.problem, case.target) is None
+    return plugins.variant(case.variant).build(case, "key", folder), folder
 
 
 @functools.cache

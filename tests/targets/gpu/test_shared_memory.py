@@ -1,7 +1,7 @@
 """Buffers in shared memory: those that are needed at the same time lie apart, others share it."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlir import ir
 
@@ -65,6 +65,7 @@ def test_sizes_are_rounded_up_and_without_buffers_there_is_no_memory() -> None:
         assert place(module.body.operations[0]).bytes == ALIGNMENT
 
 
+@settings(max_examples=30)
 @given(
     st.lists(st.integers(0, 4), min_size=1, max_size=14),
     st.lists(st.integers(1, 5), min_size=5, max_size=5),

@@ -1,7 +1,6 @@
 """The variants' kernels for AMD's GPUs: built, executed by the emulator, and compared with the oracle."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from sweeps import sweep
 
 from harness import plugins
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
 from harness.targets.gpu.pipeline import stages
 from harness.targets.rocm.chips import CHIPS
@@ -82,21 +80,16 @@ def test_flash_spills_nothing_and_its_metadata_say_how_it_is_launched(chip: str)
         but=[("gfx950", 64)],
     ),
 )
-def test_the_lanes_of_flash_never_wait_for_a_bank(chip: str, head_dim: int, tmp_path: Path) -> None:
+def test_the_lanes_of_flash_never_wait_for_a_bank(chip: str, head_dim: int) -> None:
     problem = AttentionProblem(heads=1, seq_q=256, head_dim=head_dim, dtype="f16")
     # Behind the loop the words of results that gfx1100 holds lie two apart: those are left out here.
-    case = Case(
-        problem=problem,
-        variant="flash",
-        target=f"rocm:{chip}",
-        target_options={"output_stores": "direct"} if chip == "gfx1100" else {},
-    )
-    artifact = plugins.variant("flash").build(case, "key", tmp_path)
+    options = {"output_stores": "direct"} if chip == "gfx1100" else {}
+    artifact, folder = built(problem, f"rocm:{chip}", options=options)
     assert artifact.metrics.bank_conflicts == 0
     assert (artifact.metrics.spills, artifact.metrics.instructions.get("local", 0)) == (0, 0)
     tile = matrix_instructions(CHIPS[chip])["f16"]
     assert artifact.metrics.instructions["matrix"] == 2 * (64 // tile.n) * head_dim // tile.k
-    assert "ds_read_u16" not in (tmp_path / artifact.stage_files["rocmasm"]).read_text()
+    assert "ds_read_u16" not in (folder / artifact.stage_files["rocmasm"]).read_text()
 
 
 def test_maxima_take_three_operands_that_nothing_has_quieted() -> None:
