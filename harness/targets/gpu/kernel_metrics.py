@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 from harness.artifact.artifact import StaticMetrics
 from harness.targets.gpu.launch import GpuKernel
@@ -27,7 +28,7 @@ class KernelMetrics:
 def combine(kernels: Sequence[KernelMetrics]) -> StaticMetrics:
     """Return the metrics of kernels that run one after another."""
     names = [field.name for field in fields(KernelMetrics) if field.name not in ("name", "spills")]
-    largest = {name: _largest(getattr(kernel, name) for kernel in kernels) for name in names}
+    largest: dict[str, Any] = {name: _largest(getattr(kernel, name) for kernel in kernels) for name in names}
     return StaticMetrics(spills=_total(kernel.spills for kernel in kernels), **largest)
 
 
