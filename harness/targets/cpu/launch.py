@@ -1,10 +1,8 @@
 """How the kernels of an artifact are called: kept in `artifact.json`, read by the executable."""
 
-from mlir import ir
 from pydantic import BaseModel, ConfigDict
 
-from harness.ir.walk import functions_of
-from harness.targets.lowering.buffers import Buffer, KernelPlan, describe_buffers
+from harness.targets.lowering.buffers import Buffer, KernelPlan
 
 OBJECT_FILE = "kernels.o"
 """Machine code in the artifact's folder."""
@@ -33,21 +31,3 @@ class Launch(KernelPlan):
     def workspace_bytes(self) -> int:
         """Memory that a call needs besides inputs and output, scratch memory included."""
         return super().workspace_bytes + self.threads * max(kernel.scratch_bytes for kernel in self.kernels)
-
-
-def describe_kernels(
-    module: ir.Module, points: dict[str, int], scratch: dict[str, int]
-) -> tuple[Kernel, ...]:
-    """Read the kernels' buffers off their bufferized functions."""
-    kernels = []
-    for function in functions_of(module):
-        name = ir.StringAttr(function.name).value
-        kernels.append(
-            Kernel(
-                name=name,
-                buffers=describe_buffers(function),
-                points=points[name],
-                scratch_bytes=scratch[name],
-            )
-        )
-    return tuple(kernels)

@@ -7,13 +7,14 @@ from pathlib import Path
 from mlir import ir
 
 from harness.errors import BuildError
+from harness.ir.walk import functions_of
 from harness.rewrites.simplifications import decompose_all_pads
 from harness.targets.base import Stage
 from harness.targets.cpu.chip import Chip
 from harness.targets.cpu.exponential import expand_exponentials
 from harness.targets.cpu.grid import loop_over_grid_range
 from harness.targets.cpu.lanes import queries_in_lanes
-from harness.targets.cpu.launch import OBJECT_FILE, Kernel, describe_kernels
+from harness.targets.cpu.launch import OBJECT_FILE, Kernel
 from harness.targets.cpu.native_vectors import split_vectors
 from harness.targets.cpu.object_code import ObjectCode, emit_llvm_ir, emit_object
 from harness.targets.cpu.promotion import promote_query_tiles
@@ -23,6 +24,7 @@ from harness.targets.cpu.scratch import scratch_from_caller
 from harness.targets.cpu.tile_copies import copy_tiles_as_vectors
 from harness.targets.cpu.vector_lowering import lower_to_llvm, lower_vectors
 from harness.targets.lowering.bufferize import bufferize
+from harness.targets.lowering.buffers import describe_buffers
 from harness.targets.lowering.grid_order import number_longest_first
 from harness.targets.lowering.stage_recorder import StageRecorder
 from harness.targets.lowering.vectorize import hoist_from_innermost_loops, vectorize
@@ -92,7 +94,15 @@ def _thread(build: CpuBuild) -> str:
         number_longest_first(build.module)
     points = loop_over_grid_range(build.module)
     scratch = scratch_from_caller(build.module)
-    build.kernels = describe_kernels(build.module, points, scratch)
+    build.kernels = tuple(
+        Kernel(
+            name=function.name.value,
+            buffers=describe_buffers(function),
+            points=points[function.name.value],
+            scratch_bytes=scratch[function.name.value],
+        )
+        for function in functions_of(build.module)
+    )
     return str(build.module)
 
 

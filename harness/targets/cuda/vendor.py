@@ -60,7 +60,6 @@ def _code_generation() -> CodeGeneration:
 def nvidia_vendor(chip: str) -> Vendor:
     """Return the description of one of NVIDIA's chips."""
     return Vendor(
-        name="nvidia",
         chip=chip,
         matrix_instructions={
             "f16": nvidia.M16N8K16_F16,

@@ -70,8 +70,6 @@ class CodeGeneration:
 class Vendor:
     """The description of a chip."""
 
-    name: str
-    """The vendor's, `nvidia`."""
     chip: str
     matrix_instructions: Mapping[str, MatrixInstruction]
     """One for each dtype of Q, K and V; they also say how many lanes a warp has."""

@@ -86,7 +86,7 @@ def _replace(
 ) -> None:
     """Put a transfer of the same tile at these indices of a buffer in the place of another."""
     operands = list(transfer.operands)
-    before, after = operands[: first - 1], operands[first + len(_index_operands(transfer, first)) :]
+    before, after = operands[: first - 1], operands[first + operands[first - 1].type.rank :]
     segments = [*[1] * first, len(indices), *([1, 0] if transfer.name.endswith("read") else [0])]
     attributes = {name: transfer.attributes[name] for name in transfer.attributes} | {
         "permutation_map": ir.AffineMapAttr.get(mapping),
@@ -101,7 +101,3 @@ def _replace(
     for old, new in zip(transfer.results, moved.results, strict=True):
         old.replace_all_uses_with(new)
     transfer.operation.erase()
-
-
-def _index_operands(transfer: ir.OpView, first: int) -> list[ir.Value]:
-    return list(transfer.operands)[first : first + transfer.operands[first - 1].type.rank]

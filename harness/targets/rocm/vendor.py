@@ -106,7 +106,6 @@ def amd_vendor(name: str) -> Vendor:
     """Return the description of one of AMD's chips."""
     chip = CHIPS[name]
     return Vendor(
-        name="amd",
         chip=name,
         matrix_instructions=matrix_instructions(chip),
         most_warps=MOST_WAVES,

@@ -42,7 +42,6 @@ def intel_vendor(name: str) -> Vendor:
     """Return the description of one of Intel's chips."""
     chip = CHIPS[name]
     return Vendor(
-        name="intel",
         chip=name,
         matrix_instructions=MATRIX_INSTRUCTIONS,
         most_warps=MOST_SUB_GROUPS,

@@ -105,7 +105,6 @@ def _emit(build: KernelBuild) -> str:
 
 
 VENDOR = Vendor(
-    name="toy",
     chip=CHIP,
     multiprocessors=Multiprocessors(
         count=4, registers_of_lane=256, resident=lambda threads, registers, shared_bytes: 1
