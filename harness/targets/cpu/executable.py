@@ -60,11 +60,11 @@ class NativeExecutable(Executable):
 
         Raises `OutOfMemoryError` where the system gives none for one of these.
         """
-        given = inputs.buffers(self.problem)
+        arrays = inputs.buffers(self.problem)
         buffers: dict[str, np.ndarray] = {}
         for name, buffer in self.launch.buffers.items():
             if buffer.is_input:
-                buffers[name] = checked_input(given, buffer)
+                buffers[name] = checked_input(arrays, buffer)
             else:
                 with memory_for(buffer.need):
                     buffers[name] = placement.empty(buffer.shape, buffer_dtype(buffer.dtype))
@@ -118,9 +118,9 @@ class NativeCall(BoundCall):
 
     def take_inputs(self, inputs: Inputs) -> bool:
         """Copy inputs that change to where those lie that are read, unless these are the same arrays."""
-        given = replace(inputs, paging=self._paging).buffers(self._executable.problem)
+        arrays = replace(inputs, paging=self._paging).buffers(self._executable.problem)
         for buffer in (buffer for buffer in self._inputs if buffer.name in CHANGING):
-            array, own = checked_input(given, buffer), self._buffers[buffer.name]
+            array, own = checked_input(arrays, buffer), self._buffers[buffer.name]
             if array.ctypes.data != own.ctypes.data:
                 own[...] = array
         return True

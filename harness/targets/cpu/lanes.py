@@ -41,8 +41,8 @@ def has_one_query(function: func.FuncOp) -> bool:
 
 def _query_dimensions(function: func.FuncOp) -> Iterator[Dimension]:
     """Yield the argument dimensions that run over queries."""
-    for argument, given in zip(function.arguments, function.arg_attrs, strict=True):
-        names = [ir.StringAttr(name).value for name in ir.DictAttr(given)[DIMENSIONS]]
+    for argument, attributes in zip(function.arguments, function.arg_attrs, strict=True):
+        names = [ir.StringAttr(name).value for name in ir.DictAttr(attributes)[DIMENSIONS]]
         if LANE_DIMENSION in names:
             yield argument, names.index(LANE_DIMENSION)
 
@@ -83,18 +83,18 @@ class LaneLayout:
         These are arguments, slices of them, results written there, and their conversions between the
         storage dtype and f32: rows convert as whole vectors, and only f32 tiles are transposed.
         """
-        given: set[ir.Value] = set()
+        fixed: set[ir.Value] = set()
         for argument, attributes in zip(self.function.arguments, self.function.arg_attrs, strict=True):
             if FREE_LAYOUT not in ir.DictAttr(attributes):
-                given.add(argument)
+                fixed.add(argument)
         pairs = [pair for operation in self.operations for pair in _same_storage(operation)]
         forward = [*pairs, *(pair for op in self.operations for pair in conversions(op))]
         backward = [(result, source) for source, result in forward if _has_own_storage(source)]
         size = -1
-        while len(given) != size:
-            size = len(given)
-            given.update(result for source, result in [*forward, *backward] if source in given)
-        return given
+        while len(fixed) != size:
+            size = len(fixed)
+            fixed.update(result for source, result in [*forward, *backward] if source in fixed)
+        return fixed
 
     def _tile_values(self) -> Iterator[ir.Value]:
         """Yield every tensor of the kernel: arguments, block arguments and results."""

@@ -157,15 +157,15 @@ class _Splitter:
         if not isinstance(result.type, ir.VectorType):
             self._take_element(result, source, int(np.ravel_multi_index(position, source.type.shape)))
             return True
-        found = {
+        pieces = {
             place[len(position) :]: piece
             for place, piece in self.pieces[source].items()
             if place[: len(position)] == position
         }
         if self._splits(result.type):
-            self.pieces[result] = found
+            self.pieces[result] = pieces
         else:
-            result.replace_all_uses_with(found[(0,)])
+            result.replace_all_uses_with(pieces[(0,)])
         return True
 
     def _split_insert(self, operation: ir.OpView) -> bool:

@@ -48,16 +48,16 @@ class CudaTarget(GpuTarget):
 
     def tool_versions(self) -> dict[str, str]:
         """Return the versions of the tools that metrics come from, of those that are installed."""
-        found = {name: version(name) for name in METRICS_BY_TOOL}
-        return {name: stated for name, stated in found.items() if stated is not None}
+        versions = {name: version(name) for name in METRICS_BY_TOOL}
+        return {name: stated for name, stated in versions.items() if stated is not None}
 
     def _metrics(self) -> Capability:
-        found = self.tool_versions()
+        versions = self.tool_versions()
         parts = [
-            f"{metrics} by {name} {found[name]}" if name in found else f"no {name} for {metrics}"
+            f"{metrics} by {name} {versions[name]}" if name in versions else f"no {name} for {metrics}"
             for name, metrics in METRICS_BY_TOOL.items()
         ]
-        is_complete = len(found) == len(METRICS_BY_TOOL)
+        is_complete = len(versions) == len(METRICS_BY_TOOL)
         hint = "" if is_complete else f": install {INSTALL}"
         return Capability(action="metrics", available=is_complete, detail="; ".join(parts) + hint)
 

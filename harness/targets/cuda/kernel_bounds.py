@@ -119,8 +119,8 @@ def loop_listing(artifact: Artifact, folder: Path) -> LoopListing:
     if disassembly is None:
         raise Unmodelled(f"nvdisasm does not read {file.name}")
     launch = GpuLaunch.model_validate(artifact.launch)
-    known = artifact.metrics.model
-    registers = {} if known is None else {known.kernel: known.residency.registers}
+    model = artifact.metrics.model
+    registers = {} if model is None else {model.kernel: model.residency.registers}
     bounds = kernel_bounds(disassembly, launch.kernels, registers, launch.chip)
     lines = [
         ListedInstruction(instruction.text, class_of(instruction.name), costs)

@@ -84,8 +84,8 @@ class SassInstruction:
     @property
     def target(self) -> str | None:
         """The label that a branch jumps to."""
-        found = TARGET.search(self.operands) if self.name == "BRA" else None
-        return None if found is None else found[1]
+        match = TARGET.search(self.operands) if self.name == "BRA" else None
+        return None if match is None else match[1]
 
     @property
     def text(self) -> str:
@@ -123,10 +123,10 @@ def parse(disassembly: str) -> dict[str, SassFunction]:
     return functions
 
 
-def _instruction(found: re.Match[str], second_half: int) -> SassInstruction:
+def _instruction(match: re.Match[str], second_half: int) -> SassInstruction:
     return SassInstruction(
-        predicate=found["predicate"] or "",
-        opcode=found["opcode"],
-        operands=found["operands"].strip(),
+        predicate=match["predicate"] or "",
+        opcode=match["opcode"],
+        operands=match["operands"].strip(),
         control=Control.decoded(second_half),
     )

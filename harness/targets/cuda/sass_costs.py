@@ -175,5 +175,5 @@ def _row_bytes(instruction: SassInstruction) -> float:
 
 def _outstanding(instruction: SassInstruction) -> int:
     """Return how many groups may be under way behind `DEPBAR.LE SB0, 0x1`."""
-    found = LEFT_OUTSTANDING.search(instruction.operands)
-    return int(found[1], 16) if found is not None else 0
+    match = LEFT_OUTSTANDING.search(instruction.operands)
+    return int(match[1], 16) if match is not None else 0

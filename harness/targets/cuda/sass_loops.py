@@ -41,8 +41,8 @@ def steady_state(function: SassFunction) -> tuple[SassInstruction, ...]:
 
     Raises `Unmodelled` where there is none, or scores are computed in several loops for different ends.
     """
-    found = loops(function)
-    innermost = [loop for loop in found if not any(loop.contains(other) for other in found)]
+    all_loops = loops(function)
+    innermost = [loop for loop in all_loops if not any(loop.contains(other) for other in all_loops)]
     traces = [trace for loop in innermost if matrix_instructions(trace := tuple(_trace(function, loop)))]
     if not traces:
         raise Unmodelled(f"{function.name} has no loop with matrix instructions")

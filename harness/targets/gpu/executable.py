@@ -34,13 +34,13 @@ class GpuKernels(Executable):
 
         Raises `OutOfMemoryError` where there is no memory for one of these.
         """
-        given = inputs.buffers(self.problem)
+        arrays = inputs.buffers(self.problem)
         memory: dict[str, DeviceMemory] = {}
         for name, buffer in self.plan.buffers.items():
             with memory_for(buffer.need):
                 memory[name] = self.driver.allocate(buffer.bytes, name, is_input=buffer.is_input)
             if buffer.is_input:
-                memory[name].write(checked_input(given, buffer))
+                memory[name].write(checked_input(arrays, buffer))
         return GpuCall(self, memory, inputs.paging)
 
     def driver_metrics(self) -> DriverMetrics:
@@ -83,10 +83,10 @@ class GpuCall(BoundCall):
 
     def take_inputs(self, inputs: Inputs) -> bool:
         """Copy those inputs to the device that differ from one call to the next."""
-        given = replace(inputs, paging=self._paging).buffers(self._executable.problem)
+        arrays = replace(inputs, paging=self._paging).buffers(self._executable.problem)
         for name, buffer in self._executable.plan.buffers.items():
             if buffer.is_input and name in CHANGING:
-                self._memory[name].write(checked_input(given, buffer))
+                self._memory[name].write(checked_input(arrays, buffer))
         return True
 
     def run(self) -> None:

@@ -34,8 +34,8 @@ def combine(kernels: Sequence[KernelMetrics]) -> StaticMetrics:
 
 def instructions(pattern: re.Pattern[str], assemblies: Iterable[str]) -> str:
     """Return the different instructions that match a pattern, as the column `intrinsics` has them."""
-    found = {instruction for text in assemblies for instruction in pattern.findall(text)}
-    return ",".join(sorted(found)) or NO_INTRINSICS
+    names = {instruction for text in assemblies for instruction in pattern.findall(text)}
+    return ",".join(sorted(names)) or NO_INTRINSICS
 
 
 def registers_by_kernel(kernels: Iterable[KernelMetrics]) -> dict[str, int]:
@@ -68,5 +68,5 @@ def _largest(values: Iterable[int | None]) -> int | None:
 
 
 def _total(values: Iterable[int | None]) -> int | None:
-    known = _known(values)
-    return sum(known) if known else None
+    numbers = _known(values)
+    return sum(numbers) if numbers else None

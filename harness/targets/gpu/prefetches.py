@@ -23,7 +23,7 @@ def prefetch_next_tiles(function: ir.OpView) -> None:
 
     The last iteration of all names the tile again that is the last of the buffer.
     """
-    for loop in [found for found in operations_within(function) if found.name == "scf.for"]:
+    for loop in [operation for operation in operations_within(function) if operation.name == "scf.for"]:
         reads = [operation for operation in ForLoop(loop).body.operations if _is_of_tiles(operation)]
         with ir.InsertionPoint.at_block_begin(ForLoop(loop).body), loop.location:
             if reads:

@@ -126,7 +126,7 @@ def _kind_of(operation: ir.Operation) -> _Kind:
     if name.startswith(WITHOUT_BUFFERS):
         return _Kind.PURE
     if any(_is_memory(operand.type) for operand in operation.operands):
-        gives_numbers = [isinstance(one.type, ir.VectorType) for one in operation.results] == [True]
+        gives_numbers = [isinstance(result.type, ir.VectorType) for result in operation.results] == [True]
         return _Kind.READS if gives_numbers else _Kind.MAY_WRITE
     if name.startswith(PURE):
         return _Kind.PURE

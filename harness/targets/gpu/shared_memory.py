@@ -99,7 +99,8 @@ def _buffers(function: ir.OpView) -> list[SharedBuffer]:
 
     visit(function, ())
     return [
-        SharedBuffer(one, _bytes(one.results[0].type), tuple(uses[one.results[0]])) for one in allocations
+        SharedBuffer(allocation, _bytes(allocation.results[0].type), tuple(uses[allocation.results[0]]))
+        for allocation in allocations
     ]
 
 

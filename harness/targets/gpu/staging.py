@@ -32,15 +32,15 @@ def stage_matrix_operands(function: ir.OpView, staging: Staging, slots: int, til
     Those that a loop reads have so many slots each, where they can.
     """
     reads = [_staged(operation, staging, tiling) for operation in operations_within(function)]
-    staged = [found for found in reads if found is not None]
+    staged = [operand for operand in reads if operand is not None]
     by_loop: dict[ir.Operation | None, list[Staged]] = {}
-    for found in staged:
-        key = None if found.loop is None else found.loop.operation
-        by_loop.setdefault(key, []).append(found)
+    for operand in staged:
+        key = None if operand.loop is None else operand.loop.operation
+        by_loop.setdefault(key, []).append(operand)
     for loop, group in by_loop.items():
         if loop is None:
-            for found in group:
-                _read_once(found)
+            for operand in group:
+                _read_once(operand)
         elif staging.is_through_registers:
             _read_ahead(loop.opview, group, staging, slots)
         elif slots == 1 and can_take_turns(group):
@@ -73,17 +73,17 @@ def _is_in_global_memory(buffer: ir.Value) -> bool:
     return producer.name == "memref.subview" and _is_in_global_memory(producer.operands[0])
 
 
-def _read_once(found: Staged) -> None:
+def _read_once(operand: Staged) -> None:
     """Copy the tile, wait for it, and read it from shared memory."""
-    buffer = found.allocated(slots=1)
-    with ir.InsertionPoint(found.read), found.read.location:
+    buffer = operand.allocated(slots=1)
+    with ir.InsertionPoint(operand.read), operand.read.location:
         zero = index(0)
-        wait_for_readers(found.read)
-        found.copy_to(buffer, zero)
-        found.staging.commit()
-        found.staging.wait()
+        wait_for_readers(operand.read)
+        operand.copy_to(buffer, zero)
+        operand.staging.commit()
+        operand.staging.wait()
         gpu.barrier()
-        found.read_from(buffer, zero)
+        operand.read_from(buffer, zero)
 
 
 def _read_ahead(loop: ir.OpView, group: list[Staged], staging: Staging, slots: int) -> None:

@@ -50,16 +50,17 @@ class GpuTarget(Target):
     def find_device(self, chip: str | None) -> GpuDevice | None:
         """Return the first device here that runs code for a chip."""
         wanted = self.chip(chip)
-        return next((found for found in devices(self.name) or () if self.runs_on(wanted, found.chip)), None)
+        present = devices(self.name) or ()
+        return next((device for device in present if self.runs_on(wanted, device.chip)), None)
 
     def why_no_device(self, chip: str | None) -> str | None:
         """Return None if a device here runs code for a chip, else the reason."""
         if self.find_device(chip) is not None:
             return None
-        found = devices(self.name)
-        if found is None:
+        present = devices(self.name)
+        if present is None:
             return f"no device: {self.driver} is not installed"
-        names = ", ".join(map(_named, found))
+        names = ", ".join(map(_named, present))
         return f"no device for {self.chip(chip)}" + (f", only {names}" if names else "")
 
     def what_devices_lack(self) -> str:
@@ -74,9 +75,9 @@ class GpuTarget(Target):
         """Return the name of the device, else that of what stands in for it."""
         from harness.emulator.native_library import compiler
 
-        found = self.find_device(chip)
-        if found is not None:
-            return _named(found)
+        device = self.find_device(chip)
+        if device is not None:
+            return _named(device)
         return "no device" if compiler() is None else f"emulated {self.chip(chip)}"
 
     def device_of(self, case: Case) -> str:
@@ -110,8 +111,8 @@ class GpuTarget(Target):
         """Return in how many parts the keys are gone over, so that no multiprocessor is idle."""
         from harness.targets.gpu.key_splits import key_splits
 
-        found = self.vendor(self.chip(chip)).multiprocessors
-        return None if found is None else key_splits(found.count, workgroups, key_tiles)
+        units = self.vendor(self.chip(chip)).multiprocessors
+        return None if units is None else key_splits(units.count, workgroups, key_tiles)
 
     def why_unsupported(self, chip: str | None, problem: AttentionProblem) -> str | None:
         """Return None, or what of a problem does not fit a chip's warps and matrix instructions."""

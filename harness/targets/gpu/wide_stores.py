@@ -34,7 +34,7 @@ class Passage:
     def saves_stores(self) -> bool:
         """Whether lanes have fewer stores afterwards."""
         before, after = (
-            len(contiguous_accesses(one, self.element_bytes)) for one in (self.held, self.stored)
+            len(contiguous_accesses(layout, self.element_bytes)) for layout in (self.held, self.stored)
         )
         return after < before
 

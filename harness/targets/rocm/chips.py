@@ -134,16 +134,16 @@ CHIPS = {"gfx90a": GFX90A, "gfx942": GFX942, "gfx950": GFX950, "gfx1100": GFX110
 
 def waves_of_simd(registers: int, chip: Chip) -> int:
     """Return how many waves of so many registers a SIMD has room for, whatever else they need."""
-    given = _rounded_up(max(registers, 1), chip.register_multiple)
-    return min(chip.waves, chip.registers // given)
+    granted = _rounded_up(max(registers, 1), chip.register_multiple)
+    return min(chip.waves, chip.registers // granted)
 
 
 def resident_workgroups(threads: int, registers: int, shared_bytes: int, chip: Chip) -> int:
     """Return how many copies of a workgroup a compute unit has room for."""
     waves = -(-threads // chip.wave_size)
     by_waves = waves_of_simd(registers, chip) * chip.simds // waves
-    given = _rounded_up(shared_bytes, chip.lds_multiple)
-    by_lds = chip.lds_bytes // given if given else chip.workgroups
+    granted = _rounded_up(shared_bytes, chip.lds_multiple)
+    by_lds = chip.lds_bytes // granted if granted else chip.workgroups
     return min(chip.workgroups, by_waves, by_lds)
 
 

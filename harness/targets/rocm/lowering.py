@@ -78,11 +78,11 @@ def _attributes(chip: Chip) -> list[tuple[str, str]]:
 
 def _optimize(build: KernelBuild) -> str:
     """Optimise; where loops over cut tiles could keep their masks and that spares spills, they do."""
-    chip, given = build.vendor.chip, build.llvm_ir
-    build.llvm_ir = amd.optimized(without_annotations(given), chip)
-    if has_loops_over_cut_tiles(given):
+    chip, llvm_ir = build.vendor.chip, build.llvm_ir
+    build.llvm_ir = amd.optimized(without_annotations(llvm_ir), chip)
+    if has_loops_over_cut_tiles(llvm_ir):
         spilled = spilled_registers(amd.assembly(build.llvm_ir, chip))
-        kept = amd.optimized(given, chip) if spilled else None
+        kept = amd.optimized(llvm_ir, chip) if spilled else None
         if kept is not None and spilled_registers(amd.assembly(kept, chip)) < spilled:
             build.llvm_ir = kept
     return build.llvm_ir

@@ -82,7 +82,7 @@ def require_lowered(module: ir.Module) -> None:
 
     Some of MLIR's passes for these dialects leave what they have no pattern for, and say nothing.
     """
-    names = {found.operation.name for found in operations_within(module.operation)}
+    names = {operation.operation.name for operation in operations_within(module.operation)}
     left = [name for name in sorted(names) if name.startswith(HIGHER)]
     if left:
         raise BuildError(f"left behind by the lowering: {', '.join(left)}")

@@ -149,19 +149,19 @@ def values_of_lanes(module: Module, blocks: Iterable[Block]) -> set[str]:
     on no lane.
     """
     instructions = [one for block in blocks for one in block.instructions if one.result is not None]
-    found: set[str] = set()
+    of_lanes: set[str] = set()
     has_changed = True
     while has_changed:
-        before = len(found)
+        before = len(of_lanes)
         for instruction in instructions:
-            if _is_of_lanes(module, instruction, found):
-                found.add(instruction.result or "")
-        has_changed = len(found) > before
-    return found
+            if _is_of_lanes(module, instruction, of_lanes):
+                of_lanes.add(instruction.result or "")
+        has_changed = len(of_lanes) > before
+    return of_lanes
 
 
-def _is_of_lanes(module: Module, instruction: Instruction, known: set[str]) -> bool:
+def _is_of_lanes(module: Module, instruction: Instruction, of_lanes: set[str]) -> bool:
     if instruction.opcode == "OpLoad":
         name = module.names.get(instruction.inputs[0], "")
         return name.removeprefix(PREFIX) not in SHARED_BUILTINS
-    return instruction.opcode.startswith(OF_LANES) or not known.isdisjoint(instruction.inputs)
+    return instruction.opcode.startswith(OF_LANES) or not of_lanes.isdisjoint(instruction.inputs)

@@ -76,10 +76,10 @@ def parsed(assembly: str) -> Module:
         named = NAME.search(line)
         if named is not None:
             names[named[1]] = named[2]
-        found = INSTRUCTION.match(line)
-        if found is None:
+        match = INSTRUCTION.match(line)
+        if match is None:
             continue
-        instruction = Instruction(found[1], found[2], found[3])
+        instruction = Instruction(match[1], match[2], match[3])
         if instruction.opcode.startswith("OpType"):
             _note_type(instruction, module.types)
         elif instruction.opcode == "OpFunction":
@@ -102,13 +102,13 @@ def innermost_loops(blocks: list[Block]) -> Iterator[list[Block]]:
     An edge to a block that stands before, or to the block itself, closes a loop.
     """
     places = {block.label: place for place, block in enumerate(blocks)}
-    found: dict[str, set[str]] = {}
+    match: dict[str, set[str]] = {}
     for place, block in enumerate(blocks):
         for label in block.successors:
             if places[label] <= place:
-                found[label] = found.get(label, set()) | _natural_loop(blocks, label, block.label)
-    for start, inside in found.items():
-        if not any(other in inside for other in found if other != start):
+                match[label] = match.get(label, set()) | _natural_loop(blocks, label, block.label)
+    for start, inside in match.items():
+        if not any(other in inside for other in match if other != start):
             yield [block for block in blocks if block.label in inside]
 
 

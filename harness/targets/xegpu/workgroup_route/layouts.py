@@ -115,8 +115,8 @@ def drop_stale_layouts(kernel: ir.OpView) -> None:
 
 def with_layout(descriptor: ir.Type, layout: str) -> ir.Type:
     """Return the type of a descriptor with a layout in place of what it has."""
-    found = _parsed(descriptor)
-    return ir.Type.parse(f"{found[1]}{found[4] or ''}, {layout}>")
+    match = _parsed(descriptor)
+    return ir.Type.parse(f"{match[1]}{match[4] or ''}, {layout}>")
 
 
 def layout_of_descriptor(descriptor: ir.Type) -> str:
@@ -126,10 +126,10 @@ def layout_of_descriptor(descriptor: ir.Type) -> str:
 
 
 def _parsed(descriptor: ir.Type) -> re.Match[str]:
-    found = DESCRIPTOR.match(str(descriptor))
-    if found is None:
+    match = DESCRIPTOR.match(str(descriptor))
+    if match is None:
         raise BuildError(f"{descriptor}: expected the descriptor of a block of a matrix")
-    return found
+    return match
 
 
 def _describe(operation: ir.OpView, layouts: Layouts) -> None:
@@ -150,10 +150,10 @@ def _layout_of(value: ir.Value, layouts: Layouts) -> str:
         producer = producer_of(value)
         is_key = producer is not None and producer.name == TRANSPOSE
         return layouts.transposed_key if is_key else layouts.value
-    known = {(rows, COLUMNS): layouts.rows, (COLUMNS, rows): layouts.columns, (rows,): layouts.of_rows}
-    if tuple(shape) not in known:
+    by_shape = {(rows, COLUMNS): layouts.rows, (COLUMNS, rows): layouts.columns, (rows,): layouts.of_rows}
+    if tuple(shape) not in by_shape:
         raise BuildError(f"{value.type}: no layout is known for a vector of this shape")
-    return known[tuple(shape)]
+    return by_shape[tuple(shape)]
 
 
 def _set(operation: ir.OpView, name: str, layout: str) -> None:

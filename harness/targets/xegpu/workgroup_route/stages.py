@@ -111,7 +111,7 @@ def _outline(tiles: RouteTiles, build: KernelBuild) -> str:
 def _lay_out(layouts: Layouts, prefetches: bool, module: ir.Module) -> None:
     for kernel in _kernels(module):
         lay_out(kernel, layouts)
-        loops = [found for found in operations_within(kernel) if found.name == "scf.for"]
+        loops = [operation for operation in operations_within(kernel) if operation.name == "scf.for"]
         for loop in loops if prefetches else ():
             prefetch_next_tiles(loop, layouts)
 
