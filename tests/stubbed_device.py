@@ -63,6 +63,12 @@ def stub_intel_device(
     open_gpu.cache_clear()
 
 
+def on_device(artifact: Artifact) -> Artifact:
+    """Return an artifact that the device executor loads."""
+    device = next(loader for loader in artifact.loaders if loader.executor == "device")
+    return artifact.model_copy(update={"executor": "device", "loader": device.function})
+
+
 def _saved_images(artifact: Artifact | None, folder: Path | None) -> list[LoadedImage]:
     if artifact is None or folder is None or not (folder / ARTIFACT_FOLDER).is_dir():
         return []

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from stubbed_device import stub_amd_device, stub_device, stub_intel_device
+from emulated_runs import built as built_for
+from stubbed_device import on_device, stub_amd_device, stub_device, stub_intel_device
 
-from harness import plugins
 from harness.artifact.artifact import Artifact
+from harness.artifact.bound_call import Executable
 from harness.errors import InputError, UnsupportedError
 from harness.machine.gpus import GpuDevice
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
 from harness.targets.executors import chosen_here, with_executor
 from harness.targets.gpu.driver import DeviceError
@@ -54,24 +54,21 @@ class Built:
     artifact: Artifact
     folder: Path
 
-    @property
-    def on_device(self) -> Artifact:
-        device = next(loader for loader in self.artifact.loaders if loader.executor == "device")
-        return self.artifact.model_copy(update={"executor": "device", "loader": device.function})
+    def load(self) -> Executable:
+        return on_device(self.artifact).load(self.folder)
 
     @contextmanager
     def call(self) -> Iterator[Any]:
         with self.vendor.stub(self.vendor.chip, self.artifact, self.folder):
-            yield self.on_device.load(self.folder).bind(make_inputs(PROBLEM, seed=5))
+            yield self.load().bind(make_inputs(PROBLEM, seed=5))
 
 
 @pytest.fixture(scope="module", params=VENDORS, ids=lambda vendor: vendor.target)
-def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Built:
-    vendor, folder = request.param, tmp_path_factory.mktemp("artifact")
+def built(request: pytest.FixtureRequest) -> Built:
+    vendor = request.param
     if vendor.target.startswith("cuda"):
         pytest.importorskip("cuda.bindings", reason="install attention-harness[device]")
-    case = Case(problem=PROBLEM, variant="unfused", target=vendor.target)
-    return Built(vendor, plugins.variant("unfused").build(case, "key", folder), folder)
+    return Built(vendor, *built_for(PROBLEM, vendor.target, "unfused"))
 
 
 def test_the_kernels_compute_attention_into_poisoned_memory(built: Built) -> None:
@@ -99,12 +96,12 @@ def test_code_runs_on_no_other_chip(built: Built) -> None:
         built.vendor.stub(built.vendor.other_chip),
         pytest.raises(UnsupportedError, match=f"no device for {built.vendor.chip}"),
     ):
-        built.on_device.load(built.folder)
+        built.load()
 
 
 def test_what_the_driver_refuses_is_one_line(built: Built) -> None:
     with built.vendor.stub(built.vendor.chip), pytest.raises(DeviceError, match=built.vendor.refusal):
-        built.on_device.load(built.folder)
+        built.load()
 
 
 def test_a_device_is_preferred_to_the_emulator(built: Built, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,15 +4,14 @@ from pathlib import Path
 
 import pytest
 from callers import at_once
-from stubbed_device import stub_device
+from emulated_runs import built
+from stubbed_device import on_device, stub_device
 
-from harness import plugins
 from harness.api import BuiltArtifact
 from harness.artifact.artifact import Artifact
 from harness.artifact.device_facts import DriverMetrics
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
 from harness.targets.cuda.device import CUBIN_FILE, PTX_FILE
 from harness.targets.gpu.driver import DeviceError
@@ -24,20 +23,14 @@ PROBLEM = AttentionProblem(batch=1, heads=1, seq_q=70, seq_kv=70, head_dim=32, d
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("artifact")
+def artifact() -> Artifact:
+    """A case of several kernels with workspaces between them."""
+    return built(PROBLEM, "cuda:sm_80", "naive")[0]
 
 
 @pytest.fixture(scope="module")
-def artifact(folder: Path) -> Artifact:
-    """A case of two kernels with a workspace between them."""
-    case = Case(problem=PROBLEM, variant="naive", target="cuda:sm_80")
-    return plugins.variant("naive").build(case, "key", folder)
-
-
-def on_device(artifact: Artifact) -> Artifact:
-    device = next(loader for loader in artifact.loaders if loader.executor == "device")
-    return artifact.model_copy(update={"executor": "device", "loader": device.function})
+def folder() -> Path:
+    return built(PROBLEM, "cuda:sm_80", "naive")[1]
 
 
 def is_right_on_threads(built: BuiltArtifact, threads: int) -> bool:

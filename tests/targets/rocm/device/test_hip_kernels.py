@@ -5,15 +5,14 @@ from pathlib import Path
 
 import pytest
 from callers import at_once
-from stubbed_device import stub_amd_device
+from emulated_runs import built
+from stubbed_device import on_device, stub_amd_device
 
-from harness import plugins
 from harness.api import BuiltArtifact
 from harness.artifact.artifact import Artifact
 from harness.machine import gpu_probe
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
 from harness.targets.gpu.driver import DeviceError
 from harness.targets.rocm.device.calls import OUT_OF_MEMORY, call, runtime
@@ -25,20 +24,14 @@ CHIP = "gfx90a"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("artifact")
+def artifact() -> Artifact:
+    """A case of several kernels with workspaces between them."""
+    return built(PROBLEM, f"rocm:{CHIP}", "unfused")[0]
 
 
 @pytest.fixture(scope="module")
-def artifact(folder: Path) -> Artifact:
-    """A case of several kernels with workspaces between them."""
-    case = Case(problem=PROBLEM, variant="unfused", target=f"rocm:{CHIP}")
-    return plugins.variant("unfused").build(case, "key", folder)
-
-
-def on_device(artifact: Artifact) -> Artifact:
-    device = next(loader for loader in artifact.loaders if loader.executor == "device")
-    return artifact.model_copy(update={"executor": "device", "loader": device.function})
+def folder() -> Path:
+    return built(PROBLEM, f"rocm:{CHIP}", "unfused")[1]
 
 
 def test_each_thread_of_a_caller_asks_for_the_device(

@@ -5,14 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from stubbed_device import stub_intel_device
+from emulated_runs import built
+from stubbed_device import on_device, stub_intel_device
 
-from harness import plugins
 from harness.artifact.artifact import Artifact
 from harness.machine import gpu_probe
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
 from harness.targets.gpu.driver import DeviceError
 from harness.targets.xegpu.device.calls import SUCCESS
@@ -24,29 +23,22 @@ CHIP = "bmg"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("artifact")
+def artifact() -> Artifact:
+    """A case of several kernels with workspaces between them."""
+    return built(PROBLEM, f"xegpu:{CHIP}", "unfused")[0]
 
 
 @pytest.fixture(scope="module")
-def artifact(folder: Path) -> Artifact:
-    """A case of several kernels with workspaces between them."""
-    case = Case(problem=PROBLEM, variant="unfused", target=f"xegpu:{CHIP}")
-    return plugins.variant("unfused").build(case, "key", folder)
+def folder() -> Path:
+    return built(PROBLEM, f"xegpu:{CHIP}", "unfused")[1]
 
 
-def on_device(artifact: Artifact) -> Artifact:
-    device = next(loader for loader in artifact.loaders if loader.executor == "device")
-    return artifact.model_copy(update={"executor": "device", "loader": device.function})
-
-
-def test_flash_in_bf16_runs_through_opencl(tmp_path: Path) -> None:
+def test_flash_in_bf16_runs_through_opencl() -> None:
     problem = PROBLEM.model_copy(update={"dtype": "bf16"})
-    case = Case(problem=problem, variant="flash", target="xegpu:pvc")
-    built = plugins.variant("flash").build(case, "key", tmp_path)
+    artifact, folder = built(problem, "xegpu:pvc")
     inputs = make_inputs(problem, seed=5)
-    with stub_intel_device("pvc", built, tmp_path):
-        call = on_device(built).load(tmp_path).bind(inputs)
+    with stub_intel_device("pvc", artifact, folder):
+        call = on_device(artifact).load(folder).bind(inputs)
         call.poison()
         call.run()
         assert expect(inputs, problem).check(call.output()).ok
@@ -64,9 +56,7 @@ def test_the_compiler_is_told_the_large_register_mode(
 @pytest.mark.parametrize("chip", ["bmg", "pvc"])
 def test_the_device_is_found_by_the_version_of_its_cores(chip: str) -> None:
     with stub_intel_device(chip):
-        device = open_gpu(chip)
-        assert device.name == f"emulated {chip}"
-        assert device.cache_bytes > 0
+        assert open_gpu(chip).cache_bytes > 0
 
 
 def test_memory_is_aligned_as_messages_want_it() -> None:

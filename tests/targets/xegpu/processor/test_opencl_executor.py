@@ -1,12 +1,11 @@
 """The executor `opencl`: chosen, refused, and right where Intel's runtime is installed."""
 
 import importlib.metadata
-from pathlib import Path
 
 import numpy as np
 import pytest
+from emulated_runs import built
 
-from harness import plugins
 from harness.artifact.artifact import EMULATING, Artifact
 from harness.errors import InputError, UnsupportedError
 from harness.oracle.expected import expect
@@ -24,20 +23,9 @@ needs_runtime = pytest.mark.extra("intel")
 PROBLEM = AttentionProblem(batch=1, heads=1, seq_q=40, seq_kv=70, head_dim=32, dtype="f16")
 
 
-def built(folder: Path, dtype: str = "f16", **options: str) -> Artifact:
-    problem = PROBLEM.model_copy(update={"dtype": dtype})
-    case = Case(problem=problem, variant="flash", target="xegpu:bmg", target_options=options)
-    return plugins.variant("flash").build(case, "key", folder)
-
-
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("artifact")
-
-
-@pytest.fixture(scope="module")
-def artifact(folder: Path) -> Artifact:
-    return built(folder)
+def artifact() -> Artifact:
+    return built(PROBLEM, "xegpu:bmg")[0]
 
 
 @pytest.fixture
@@ -62,9 +50,9 @@ def asking_for(artifact: Artifact, executor: str) -> Artifact:
 
 @needs_runtime
 def test_flash_is_right_on_the_processor_and_agrees_with_the_emulator(
-    artifact: Artifact, folder: Path
+    artifact: Artifact,
 ) -> None:
-    inputs = make_inputs(PROBLEM, seed=5)
+    inputs, folder = make_inputs(PROBLEM, seed=5), built(PROBLEM, "xegpu:bmg")[1]
     outputs = []
     for executor in ("opencl", "emulator"):
         call = with_executor(artifact, executor).load(folder).bind(inputs)
@@ -77,9 +65,10 @@ def test_flash_is_right_on_the_processor_and_agrees_with_the_emulator(
 
 
 @needs_runtime
-def test_bf16_is_unsupported_with_the_reason(tmp_path: Path) -> None:
+def test_bf16_is_unsupported_with_the_reason() -> None:
+    artifact, folder = built(PROBLEM.model_copy(update={"dtype": "bf16"}), "xegpu:bmg")
     with pytest.raises(UnsupportedError, match=r"bf16: .* has no SPV_KHR_bfloat16"):
-        with_executor(built(tmp_path, "bf16"), "opencl").load(tmp_path)
+        with_executor(artifact, "opencl").load(folder)
 
 
 @pytest.mark.usefixtures("_installed")
