@@ -58,7 +58,6 @@ def host_features() -> dict[str, bool]:
 
 
 def _host_length() -> int:
-    """Return the f32 elements of a vector register of this machine."""
     features = host_features()
     lengths = {16: AVX512, 8: AVX2, 4: ()}
     return next(

@@ -97,7 +97,6 @@ class LaneLayout:
         return fixed
 
     def _tile_values(self) -> Iterator[ir.Value]:
-        """Yield every tensor of the kernel: arguments, block arguments and results."""
         yield from self.function.arguments
         for operation in self.operations:
             for region in operation.regions:
@@ -193,7 +192,6 @@ def _has_own_storage(value: ir.Value) -> bool:
 
 
 def _rewrite(operation: ir.OpView, orders: dict[ir.Value, list[int]]) -> None:
-    """Adapt one operation to the new dimension order of its operands and results."""
     if operation.name == "linalg.generic":
         _rewrite_structured(operation, orders)
     elif operation.name == "tensor.extract_slice":

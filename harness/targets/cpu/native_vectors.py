@@ -218,7 +218,6 @@ class _Splitter:
         result.replace_all_uses_with(self._scalar(result))
 
     def _scalar(self, value: ir.Value) -> ir.Value:
-        """Return a scalar that may have come from a split vector."""
         if value not in self.elements:
             return value
         source, number = self.elements[value]

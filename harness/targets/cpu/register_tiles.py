@@ -145,7 +145,6 @@ def _with_fill(target: ir.Value, fill: ir.Value, sizes: list[int]) -> tuple[ir.V
 
 
 def _divisor(size: int, limit: int) -> int:
-    """Return the largest divisor of `size` that is at most `limit`."""
     return max(candidate for candidate in range(1, limit + 1) if size % candidate == 0)
 
 

@@ -143,7 +143,6 @@ def _combination(reduction: ir.OpView) -> Callable[..., ir.Value] | None:
 
 
 def _largest_part(length: int, most: int) -> int:
-    """Return the largest power of two that divides a length, at most a vector's."""
     part = most
     while length % part:
         part //= 2
@@ -158,7 +157,6 @@ def _kinds(operation: ir.OpView) -> list[str]:
 
 
 def _loops(operation: ir.OpView) -> Sequence[list[int]]:
-    """Return the loops along each operand's axes."""
     maps = [ir.AffineMapAttr(each).value for each in ir.ArrayAttr(operation.attributes["indexing_maps"])]
     if not all(isinstance(result, ir.AffineDimExpr) for mapping in maps for result in mapping.results):
         return []

@@ -61,13 +61,10 @@ def compile_kernels(build: CpuBuild, folder: Path) -> StageRecorder:
 
 
 def _on_module(change: Callable[[ir.Module], None]) -> Callable[[CpuBuild], str]:
-    """Return the `run` of a stage that changes the module in place."""
     return _for_chip(lambda module, chip: change(module))
 
 
 def _for_chip(change: Callable[[ir.Module, Chip], None]) -> Callable[[CpuBuild], str]:
-    """Return the `run` of a stage that changes the module in place to suit a chip."""
-
     def run(build: CpuBuild) -> str:
         change(build.module, build.chip)
         return str(build.module)
@@ -83,13 +80,11 @@ def _promote(module: ir.Module, chip: Chip) -> None:
 
 
 def _bufferize(module: ir.Module) -> None:
-    """Turn tensors into memory, and what that copies into vectors."""
     bufferize(module)
     copy_tiles_as_vectors(module)
 
 
 def _thread(build: CpuBuild) -> str:
-    """Let each kernel compute a range of its grid with scratch memory of its caller."""
     if build.longest_first:
         number_longest_first(build.module)
     points = loop_over_grid_range(build.module)

@@ -39,7 +39,6 @@ def device_code(
 def _model(
     disassembly: str | None, kernels: Sequence[GpuKernel], registers: Mapping[str, int], chip: str
 ) -> LoopModel | None:
-    """Return what bounds the kernels in the model, where it says something of them."""
     if disassembly is None:
         return None
     try:

@@ -134,7 +134,6 @@ class EventTimer:
         self._events.record(self._end)
 
     def _wait(self) -> float:
-        """Wait for the end of a call and return its time by the events."""
         self._events.wait(self._end)
         return self._events.seconds_between(self._start, self._end)
 

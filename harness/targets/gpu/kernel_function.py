@@ -88,7 +88,6 @@ def distribute_kernel(
 
 
 def _distribute_grid(grid: ir.OpView, distributor: Distributor, coordinates: list[ir.Value]) -> None:
-    """Let each workgroup do one point of the grid."""
     block = grid.regions[0].blocks[0]
     for argument, coordinate in zip(block.arguments, coordinates, strict=True):
         distributor.define(argument, coordinate)

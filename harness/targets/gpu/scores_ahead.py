@@ -21,7 +21,6 @@ def compute_scores_ahead(function: ir.OpView) -> None:
 
 
 def _depends_on_iteration_alone(product: ir.OpView, loop: ir.OpView) -> bool:
-    """Return whether nothing that a loop carries goes into a product."""
     body = ForLoop(loop).body
 
     def is_given(value: ir.Value) -> bool:

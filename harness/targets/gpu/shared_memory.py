@@ -80,7 +80,6 @@ def _first_free(number: int, buffers: Sequence[SharedBuffer], offsets: Mapping[i
 
 
 def _buffers(function: ir.OpView) -> list[SharedBuffer]:
-    """Return all buffers in order, with the operations that use them."""
     uses: dict[ir.Value, list[Path]] = {}
     allocations: list[ir.OpView] = []
 

@@ -68,7 +68,6 @@ def _copy_next(
 
 
 def _in_order(group: Sequence[Staged]) -> list[Staged]:
-    """Return operands in the order in which a loop uses them."""
     return sorted(group, key=_first_use)
 
 

@@ -74,7 +74,6 @@ def _is_in_global_memory(buffer: ir.Value) -> bool:
 
 
 def _read_once(operand: Staged) -> None:
-    """Copy the tile, wait for it, and read it from shared memory."""
     buffer = operand.allocated(slots=1)
     with ir.InsertionPoint(operand.read), operand.read.location:
         zero = index(0)

@@ -60,7 +60,6 @@ class WorkgroupTile:
 
     @property
     def _element_words(self) -> float:
-        """Words of an element of an operand."""
         return itemsize(self.problem.dtype) / 4 * self.vendor.matrix_instructions[self.problem.dtype].terms
 
     @property
@@ -114,7 +113,6 @@ class WorkgroupTile:
         )
 
     def _room(self, multiprocessors: Multiprocessors, slots: int, *, holds_query: bool) -> int:
-        """Return how many such workgroups a multiprocessor has room for."""
         instruction = self.vendor.matrix_instructions[self.problem.dtype]
         registers = min(self.registers(holds_query=holds_query), multiprocessors.registers_of_lane)
         shared_bytes = self.shared_bytes(slots, keeps_query=not holds_query)

@@ -89,7 +89,6 @@ def _optimize(build: KernelBuild) -> str:
 
 
 def _assemble(build: KernelBuild) -> str:
-    """Make machine code, with what metadata and assembly say of it."""
     chip = build.vendor.chip
     assembly, code_object = amd.assembly(build.llvm_ir, chip), amd.code_object(build.llvm_ir, chip)
     metrics = kernel_metrics(assembly)

@@ -134,7 +134,6 @@ def _is_splat(instruction: Instruction) -> bool:
 
 
 def _bits_of(module: Module, instruction: Instruction) -> int:
-    """Return what one lane has of a result."""
     kind = module.types.get(instruction.ids[0]) if instruction.ids else None
     if kind is None or instruction.opcode in WITHOUT_REGISTERS:
         return 0

@@ -58,7 +58,6 @@ class NvidiaClocks(Clocks):
         return None if millijoules is None else millijoules * MILLIJOULE
 
     def _asked(self, function: Callable[..., Any], *arguments: Any) -> int | None:
-        """Return a number, or None where the library cannot or may not tell it."""
         try:
             return int(function(self._handle, *arguments))
         except self._library.NVMLError:

@@ -69,7 +69,6 @@ class CudaDriver(StreamDriver):
         )
 
     def _most(self, attribute: Any) -> int:
-        """Return the largest value of an attribute of the kernels."""
         functions = self.functions.values()
         return max(int(checked(driver.cuFuncGetAttribute(attribute, function))) for function in functions)
 

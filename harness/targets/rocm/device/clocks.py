@@ -60,7 +60,6 @@ class AmdClocks(Clocks):
         return None if steps is None else steps * float(counted["counter_resolution"]) * MICROJOULE
 
     def _asked(self, function: str, *arguments: Any) -> dict[str, Any] | None:
-        """Return what a function tells by name, or None where the library cannot or may not."""
         try:
             return dict(getattr(self._library, function)(self._handle, *arguments))
         except self._library.AmdSmiException:

@@ -146,7 +146,6 @@ class _Emission:
         total: ir.Value,
         output: Sequence[ir.Value],
     ) -> list[ir.Value]:
-        """Emit an iteration; return what the next one gets."""
         starts = range(0, self._tiles.keys, COLUMNS)
         key_rows = [arith.addi(self._key.below(position), index(start)) for start in starts]
         value_rows = [arith.addi(self._value.below(position), index(start)) for start in starts]
@@ -183,7 +182,6 @@ class _Emission:
         return sums
 
     def _finish(self, total: ir.Value, output: Sequence[ir.Value]) -> None:
-        """Divide by the sums of rows and store."""
         divisor = arith.maximumf(self._of_rows("add", total, 0.0), self._splat(LEAST_TOTAL))
         for column, sums in zip(self._chunks(self._output), output, strict=True):
             self._output.write(arith.truncf(self._chunk(self._element), arith.divf(sums, divisor)), column)
@@ -214,7 +212,6 @@ def _splat(kind: ir.VectorType, number: float) -> ir.Value:
 
 
 def _product(left: ir.Value, right: ir.Value, sums: ir.Value) -> ir.Value:
-    """Return sums to which a product of matrices is added."""
     row, column, depth = (ir.AffineDimExpr.get(position) for position in range(3))
     maps = [[row, depth], [depth, column], [row, column]]
     iterators = ("parallel", "parallel", "reduction")

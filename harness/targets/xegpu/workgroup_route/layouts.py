@@ -201,7 +201,6 @@ def _prefetch(loop: ir.OpView, buffer: ir.Value, load: ir.OpView, layouts: Layou
 
 
 def _buffer(load: ir.OpView) -> ir.Value:
-    """Return the memory that a load reads."""
     description = producer_of(load.operands[0])
     if description is None:
         raise BuildError("expected a load by a descriptor of the kernel's own")

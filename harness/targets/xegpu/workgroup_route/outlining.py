@@ -32,7 +32,6 @@ def outline(function: ir.OpView, kernels: ir.OpView, threads: int) -> KernelShap
 
 
 def _outline_grid(grid: ir.OpView, end: ir.Operation, sizes: list[int]) -> None:
-    """Let a workgroup do the point of the grid that has its number."""
     block = grid.regions[0].blocks[0]
     with ir.InsertionPoint(end), grid.location:
         coordinates = coordinates_of(gpu.block_id(gpu.Dimension.x), sizes)

@@ -128,7 +128,6 @@ def _to_llvm(module: ir.Module) -> None:
 
 
 def _passes(*passes: str) -> Callable[[KernelBuild], str]:
-    """Return the `run` of a stage that runs passes on the kernels."""
     return on_module(lambda module: run_passes(module, f"gpu.module({','.join(passes)})"))
 
 
