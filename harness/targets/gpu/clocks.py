@@ -60,14 +60,13 @@ class Clocks:
         """
         if time.monotonic() - self._read_at < READ_INTERVAL_S:
             return
-        reading = self.clock()
+        reading, self._read_at = self.clock(), time.monotonic()
         if reading is None:
             self.state = ClockState()
             return
         self._reasons |= reading.reasons
         names = ", ".join(name for bit, name in self.slowdowns.items() if self._reasons & bit)
         self.state = ClockState(reading.megahertz, names or None)
-        self._read_at = time.monotonic()
 
     def megahertz(self) -> int | None:
         """Return the clock of this moment."""
