@@ -1,5 +1,7 @@
 """Kernels for GPUs, built in this process and computed on the emulator; the oracle judges their output."""
 
+import functools
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +30,30 @@ def build(
     folder.mkdir(exist_ok=True)
     case = Case(problem=problem, variant=variant, target=target, params=params or {}, target_options=options)
     return plugins.variant(variant).build(case, "key", folder)
+
+
+def built(
+    problem: AttentionProblem,
+    target: str,
+    variant: str = "flash",
+    options: dict[str, ParameterValue] | None = None,
+    **params: ParameterValue,
+) -> tuple[Artifact, Path]:
+    """Build a case for any target, or return what an equal call built before: the artifact and its folder."""
+    case = Case(problem=problem, variant=variant, target=target, params=params, target_options=options or {})
+    return _built(case.model_dump_json())
+
+
+@functools.cache
+def _built(case_text: str) -> tuple[Artifact, Path]:
+    case, folder = Case.model_validate_json(case_text), Path(tempfile.mkdtemp(dir=_folders().name))
+    assert plugins.variant(case.variant).supports(case.problem, case.target) is None
+    return plugins.variant(case.variant).build(case, "key", folder), folder
+
+
+@functools.cache
+def _folders() -> tempfile.TemporaryDirectory:
+    return tempfile.TemporaryDirectory()
 
 
 def text(artifact: Artifact, folder: Path, stage: str) -> str:

@@ -26,7 +26,7 @@ def stub_device(chip: str, artifact: Artifact | None = None, folder: Path | None
 
 def cuda_images(artifact: Artifact | None, folder: Path | None) -> list[LoadedImage]:
     """Return an artifact's kernels in any form that NVIDIA's driver is given."""
-    from harness.targets.cuda.images import CUBIN_FILE
+    from harness.targets.cuda.device import CUBIN_FILE
 
     images = _saved_images(artifact, folder)
     if folder is not None and (folder / CUBIN_FILE).exists():
@@ -61,6 +61,12 @@ def stub_intel_device(
     with known(_saved_images(artifact, folder)):
         yield driver
     open_gpu.cache_clear()
+
+
+def on_device(artifact: Artifact) -> Artifact:
+    """Return an artifact that the device executor loads."""
+    device = next(loader for loader in artifact.loaders if loader.executor == "device")
+    return artifact.model_copy(update={"executor": "device", "loader": device.function})
 
 
 def _saved_images(artifact: Artifact | None, folder: Path | None) -> list[LoadedImage]:

@@ -15,7 +15,7 @@ LAUNCHING = (
     "artifact",
     "targets/lowering/buffers.py",
     *(f"targets/cpu/{name}.py" for name in ("executable", "launch", "object_code")),
-    *(f"targets/gpu/{name}.py" for name in ("driver", "event_timer", "executable", "launch")),
+    *(f"targets/gpu/{name}.py" for name in ("driver", "event_timer", "executable", "launch", "streams")),
     *(f"targets/{name}" for name in ("cuda/device", "rocm/device", "xegpu/device", "xegpu/processor")),
     *(f"variants/{name}.py" for name in ("slowed_call", "baselines/iree/calls")),
 )

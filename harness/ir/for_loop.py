@@ -1,5 +1,6 @@
 """An `scf.for` by the names of its parts: bounds, what it carries, what its body yields."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mlir import ir
@@ -55,6 +56,23 @@ class ForLoop:
     def yielded(self) -> list[ir.Value]:
         """What an iteration hands on to the next."""
         return list(terminator_of(self.body).operands)
+
+    def at_iteration(self, values: Sequence[ir.Value], iteration: ir.Value) -> list[ir.Value]:
+        """Return values of the body as another iteration has them, computed anew at the insertion point."""
+        anew = {self.position: iteration}
+
+        def computed(value: ir.Value) -> ir.Value:
+            owner = value.owner
+            if value in anew or isinstance(owner, ir.Block) or owner.operation.block != self.body:
+                return anew.get(value, value)
+            operands = [computed(operand) for operand in owner.operands]
+            copy = owner.operation.clone()
+            for number, operand in enumerate(operands):
+                copy.operands[number] = operand
+            anew[value] = copy.results[0]
+            return anew[value]
+
+        return [computed(value) for value in values]
 
 
 def initial_operand(number: int) -> int:

@@ -9,7 +9,7 @@ from harness import plugins
 from harness.plugins import chip_of, name_of
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
-from harness.targets.base import GridOrder, TileSizes
+from harness.targets.base import GridOrder, Target, TileSizes
 
 Answer = TypeVar("Answer")
 
@@ -23,55 +23,35 @@ ORDER: TypeAdapter[GridOrder | None] = TypeAdapter(GridOrder | None)
 
 def device_of(case: Case) -> str:
     """Return the name of the device that a case's code is for here."""
-    return _answer(
-        case.target,
-        "which device its code is for (device)",
-        NAME,
-        lambda: plugins.target(case.target).device_of(case),
-    )
+    what = "which device its code is for (device)"
+    return _answer(case.target, what, NAME, lambda target: target.device_of(case))
 
 
 def sizes_for(case: Case) -> TileSizes:
     """Return the tile sizes that a case's target prefers for it."""
-    return _answer(
-        case.target,
-        "which tiles suit a case (tile_sizes)",
-        SIZES,
-        lambda: plugins.target(case.target).sizes_for(case),
-    )
+    what = "which tiles suit a case (tile_sizes)"
+    return _answer(case.target, what, SIZES, lambda target: target.sizes_for(case))
 
 
 def key_splits(case: Case, workgroups: int, key_tiles: int) -> int:
     """Return in how many parts a target goes over so many tiles of keys, see `Target.key_splits`."""
-    parts = _answer(
-        case.target,
-        "in how many parts it goes over keys (key_splits)",
-        PARTS,
-        lambda: plugins.target(case.target).key_splits(chip_of(case.target), workgroups, key_tiles),
-    )
-    return parts or 1
+    what, chip = "in how many parts it goes over keys (key_splits)", chip_of(case.target)
+    asked = _answer(case.target, what, PARTS, lambda target: target.key_splits(chip, workgroups, key_tiles))
+    return asked or 1
 
 
-def why_unsupported(target: str, problem: AttentionProblem) -> str | None:
+def why_unsupported(name: str, problem: AttentionProblem) -> str | None:
     """Return None, or why a target takes no tiled kernels of a problem."""
-    return _answer(
-        target,
-        "what it supports (why_unsupported)",
-        REASON,
-        lambda: plugins.target(target).why_unsupported(chip_of(target), problem),
-    )
+    what = "what it supports (why_unsupported)"
+    return _answer(name, what, REASON, lambda target: target.why_unsupported(chip_of(name), problem))
 
 
-def grid_order(target: str) -> GridOrder | None:
+def grid_order(name: str) -> GridOrder | None:
     """Return how a target numbers the points of a grid where a parameter leaves it open."""
-    return _answer(
-        target,
-        "how it numbers the points of a grid (grid_order)",
-        ORDER,
-        lambda: plugins.target(target).grid_order,
-    )
+    what = "how it numbers the points of a grid (grid_order)"
+    return _answer(name, what, ORDER, lambda target: target.grid_order)
 
 
-def _answer(target: str, what: str, expected: TypeAdapter[Answer], ask: Callable[[], object]) -> Answer:
-    with plugins.asked("target", name_of(target), what):
-        return expected.validate_python(ask())
+def _answer(name: str, what: str, expected: TypeAdapter[Answer], ask: Callable[[Target], object]) -> Answer:
+    with plugins.asked("target", name_of(name), what):
+        return expected.validate_python(ask(plugins.target(name)))

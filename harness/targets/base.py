@@ -121,17 +121,12 @@ class Target(ABC):
 
     @abstractmethod
     def peak_flops(self, chip: str | None, dtype: str, options: TargetOptions) -> float | None:
-        """Return a short sample of the peak in FLOP/s, or None where it cannot be measured.
-
-        Called once in every start of timings, in a worker of its own; the best of a run's samples is its
-        peak.
-        """
+        """Return a short sample of the peak in FLOP/s, of which the best counts; None if none is measured."""
 
     def bandwidths(self, chip: str | None, options: TargetOptions, number: int) -> Mapping[str, float]:
         """Return short samples of the bandwidths of reading, in bytes/s by level of memory: `L1`, `memory`.
 
-        Called a few times in a run whose figures have a roofline; `number` says how often before: levels may
-        take turns.  Empty where nothing can be measured.
+        Levels may take turns with the number of the sample.  Empty where nothing can be measured.
         """
         return {}
 
@@ -140,10 +135,9 @@ class Target(ABC):
         return f"nothing reads hardware counters of the target {self.name}"
 
     def counters(self, folder: Path, timeout_s: float) -> Mapping[str, float]:
-        """Return hardware counters of one call of the artifact in a folder, by name.
+        """Return hardware counters of one call of the artifact in a folder, by name, from a profiler.
 
-        They come from the vendor's profiler, in a process of its own.  Raises `UnsupportedError` where that
-        refuses, `OSError` where it cannot be started, and `subprocess.TimeoutExpired`.
+        Raises `UnsupportedError` where it refuses, `OSError` and `subprocess.TimeoutExpired`.
         """
         return {}
 
@@ -173,20 +167,12 @@ class Target(ABC):
     def key_splits(self, chip: str | None, workgroups: int, key_tiles: int) -> int | None:
         """Return in how many parts a tile of queries goes over its key tiles, each part a point of the grid.
 
-        None: in one, without a choice.
-
-        Args:
-            chip: as in the target's name.
-            workgroups: points of the grid with one part each.
-            key_tiles: tiles of keys that a point goes over.
+        `workgroups` are the points with one part each.  None: in one, without a choice.
         """
         return None
 
     def why_unsupported(self, chip: str | None, problem: AttentionProblem) -> str | None:
-        """Return None, or why `compile` takes no tiled kernels of a problem for this chip.
-
-        Baselines do not ask.
-        """
+        """Return None, or why `compile` takes no tiled kernels of a problem for this chip."""
         return None
 
     def chosen(self, case: Case) -> dict[str, ParameterValue]:

@@ -78,14 +78,14 @@ def with_executor(artifact: Artifact, executor: str) -> Artifact:
     if executor == artifact.executor:
         return artifact
     target = artifact.case.target
-    known = {loader.executor: loader for loader in artifact.loaders}
-    if executor not in known:
-        names = " or ".join(repr(str(name)) for name in known or [artifact.executor])
+    by_name = {loader.executor: loader for loader in artifact.loaders}
+    if executor not in by_name:
+        names = " or ".join(repr(str(name)) for name in by_name or [artifact.executor])
         raise InputError(f"executor: found {executor!r}, expected {names} for target {target!r}")
-    reason = refusal(known[executor], target)
+    reason = refusal(by_name[executor], target)
     if reason is not None:
         raise InputError(f"executor: {executor!r} cannot run target {target!r} here: {reason}")
-    return artifact.model_copy(update={"executor": executor, "loader": known[executor].function})
+    return artifact.model_copy(update={"executor": executor, "loader": by_name[executor].function})
 
 
 def _missing_machine(executor: ExecutorName, target: str) -> str | None:

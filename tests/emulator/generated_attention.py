@@ -150,7 +150,7 @@ def generate_attention(name: str) -> GeneratedAttention:
     from harness.dialect.context import mlir_context
     from harness.targets.gpu.kernel_build import KernelBuild
     from harness.targets.gpu.pipeline import to_llvm_ir
-    from harness.targets.gpu.workgroup import strategy, warp_tiling
+    from harness.targets.gpu.workgroup import Workgroup
     from harness.targets.lowering.stage_recorder import StageRecorder
 
     form = GENERATED[name]
@@ -165,7 +165,8 @@ def generate_attention(name: str) -> GeneratedAttention:
     with mlir_context(), tempfile.TemporaryDirectory() as folder:
         module = plugins.variant(form.variant).kernels(case)
         vendor = target.vendor(form.chip)
-        built = KernelBuild(module, vendor, warp_tiling(vendor, problem), strategy(vendor, case))
+        workgroup = Workgroup(vendor, problem)
+        built = KernelBuild(module, vendor, workgroup.tiling, workgroup.strategy(case))
         StageRecorder(Path(folder), to_llvm_ir(vendor)).run_all(to_llvm_ir(vendor), built)
     inputs = make_inputs(problem)
     return GeneratedAttention(

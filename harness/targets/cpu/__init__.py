@@ -106,23 +106,22 @@ class CpuTarget(Target):
         """Compile tiled kernels to an object file."""
         from harness.targets.cpu.chip import chip
         from harness.targets.cpu.launch import Launch
-        from harness.targets.cpu.stages import compile_kernels
+        from harness.targets.cpu.stages import CpuBuild, compile_kernels
 
-        target_chip = chip(chip_of(case.target))
-        longest_first = self.numbers_longest_first(case)
-        compiled = compile_kernels(module, target_chip, folder, longest_first=longest_first)
-        launch = Launch(kernels=compiled.kernels, threads=int(case.target_options.get("threads", 1)))
+        build = CpuBuild(module, chip(chip_of(case.target)), self.numbers_longest_first(case))
+        stages = compile_kernels(build, folder)
+        launch = Launch(kernels=build.kernels, threads=int(case.target_options.get("threads", 1)))
         return Artifact(
             case=case,
             key=key,
-            executor="native" if target_chip.runs_here else "none",
+            executor="native" if build.chip.runs_here else "none",
             loader="harness.targets.cpu.executable:load",
             metrics=StaticMetrics(
-                code_bytes=compiled.code.code_bytes,
-                spills=compiled.code.spills,
-                workspace_bytes=launch.workspace_bytes(),
+                code_bytes=build.object_code.code_bytes,
+                spills=build.object_code.spills,
+                workspace_bytes=launch.workspace_bytes,
                 flops_executed=flops_executed,
             ),
-            **compiled.stages.in_order(),
+            **stages.in_order(),
             launch=launch.as_json(),
         )

@@ -1,7 +1,7 @@
 """The measured bandwidths of the CPU: vectors that are read from each level of memory, nothing else.
 
 They are the slopes of a roofline with a roof for each level (Ilic, Pratas and Sousa, *Cache-aware Roofline
-model*, 2014): a problem's data is read at least once into registers, from wherever it lies.
+model*, 2014).
 """
 
 import ctypes
@@ -9,7 +9,6 @@ import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import llvmlite.binding as llvm
 import numpy as np
 from jinja2 import Template
 
@@ -17,7 +16,7 @@ from harness.machine.memory import available_bytes
 from harness.machine.system import cache_sizes
 from harness.targets.cpu.bursts import best_bursts_per_second
 from harness.targets.cpu.chip import chip
-from harness.targets.cpu.object_code import target_machine
+from harness.targets.cpu.object_code import compiled_here
 
 MEMORY = "memory"
 """What is behind all caches."""
@@ -109,13 +108,8 @@ def measure_bandwidths(threads: int, number: int) -> dict[str, float]:
 def memory_levels(caches: Mapping[str, int], threads: int, free: int) -> list[Level]:
     """Return the levels that can be told apart, the nearest to the processor first.
 
-    A cache counts where a thread's share of it does not lie in the caches before it; memory where there is
-    room for buffers that no cache holds.
-
-    Args:
-        caches: bytes of each cache by name (`L1d`, `L2`, `L3`); empty where nothing tells.
-        threads: how many read at the same time; the last cache is shared by all of them.
-        free: bytes of memory that are free.
+    A cache (`L1d`, `L2`, or `L3`, which all threads share) counts where a thread's share of it does not lie
+    in the caches before it; memory where `free` bytes have room for buffers that no cache holds.
     """
     levels: list[Level] = []
     nearer = 0
@@ -166,16 +160,7 @@ def _readers(level: Level, threads: int) -> tuple[_Reader, ...]:
 @functools.cache
 def _loop() -> Callable[[int, int, int], int]:
     """Return the compiled loop: it reads so many bytes from an address on, so many times."""
-    host = chip("host")
-    vector = f"<{host.registers.vector_length} x i32>"
-    module = llvm.parse_assembly(READ_LOOP.render(v=vector, count=ACCUMULATORS))
-    engine = llvm.create_mcjit_compiler(module, target_machine(host))
-    engine.finalize_object()
-    function = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(
-        engine.get_function_address("read")
-    )
-
-    def read(first: int, count: int, passes: int, owner: llvm.ExecutionEngine = engine) -> int:
-        return int(function(first, count, passes))
-
-    return read
+    vector = f"<{chip('host').registers.vector_length} x i32>"
+    text = READ_LOOP.render(v=vector, count=ACCUMULATORS)
+    types = ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
+    return compiled_here(text, "read", *types)

@@ -11,7 +11,6 @@ class Chip:
     """What code generation needs to know of an instruction set."""
 
     name: str
-    meaning: str
     llvm_cpu: str
     llvm_features: str
     registers: RegisterTile
@@ -37,11 +36,12 @@ def chip(name: str | None) -> Chip:
         import llvmlite.binding as llvm
 
         flags = ",".join(f"{'+' if present else '-'}{feature}" for feature, present in features.items())
-        return Chip("host", DESCRIPTIONS["host"], llvm.get_host_cpu_name(), flags, _host_registers(), True)
+        return Chip(
+            "host", llvm.get_host_cpu_name(), flags, RegisterTile.of_vector_length(_host_length()), True
+        )
     required = AVX512 if name == "avx512" else AVX2
     return Chip(
         name,
-        DESCRIPTIONS[name],
         LLVM_CPUS[name],
         "",
         RegisterTile.of_vector_length(16 if name == "avx512" else 8),
@@ -57,10 +57,11 @@ def host_features() -> dict[str, bool]:
     return dict(llvm.get_host_cpu_features())
 
 
-def _host_registers() -> RegisterTile:
+def _host_length() -> int:
     features = host_features()
-    if all(features.get(feature, False) for feature in AVX512):
-        return RegisterTile.of_vector_length(16)
-    if all(features.get(feature, False) for feature in AVX2):
-        return RegisterTile.of_vector_length(8)
-    return RegisterTile.of_vector_length(4)
+    lengths = {16: AVX512, 8: AVX2, 4: ()}
+    return next(
+        length
+        for length, required in lengths.items()
+        if all(features.get(feature, False) for feature in required)
+    )

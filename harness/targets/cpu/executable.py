@@ -60,16 +60,14 @@ class NativeExecutable(Executable):
 
         Raises `OutOfMemoryError` where the system gives none for one of these.
         """
-        given = inputs.buffers(self.problem)
+        arrays = inputs.buffers(self.problem)
         buffers: dict[str, np.ndarray] = {}
-        for buffer in (buffer for kernel in self.launch.kernels for buffer in kernel.buffers):
-            if buffer.name in buffers:
-                continue
+        for name, buffer in self.launch.buffers.items():
             if buffer.is_input:
-                buffers[buffer.name] = checked_input(given, buffer)
+                buffers[name] = checked_input(arrays, buffer)
             else:
                 with memory_for(buffer.need):
-                    buffers[buffer.name] = placement.empty(buffer.shape, buffer_dtype(buffer.dtype))
+                    buffers[name] = placement.empty(buffer.shape, buffer_dtype(buffer.dtype))
         return NativeCall(self, buffers, inputs)
 
     def function(self, kernel: Kernel) -> "ctypes._FuncPointer":
@@ -85,10 +83,9 @@ class NativeCall(BoundCall):
         self._buffers = buffers
         self._paging = inputs.paging
         launch = executable.launch
-        described = {buffer.name: buffer for kernel in launch.kernels for buffer in kernel.buffers}
-        self._inputs = [buffer for buffer in described.values() if buffer.is_input]
-        self._outputs = [buffer.name for buffer in described.values() if buffer.is_output]
-        self._workspaces = [buffer.name for buffer in described.values() if buffer.is_workspace]
+        self._inputs = [buffer for buffer in launch.buffers.values() if buffer.is_input]
+        self._outputs = [name for name, buffer in launch.buffers.items() if buffer.is_output]
+        self._workspaces = [name for name, buffer in launch.buffers.items() if buffer.is_workspace]
         self._kernels = [
             (
                 kernel.points,
@@ -121,9 +118,9 @@ class NativeCall(BoundCall):
 
     def take_inputs(self, inputs: Inputs) -> bool:
         """Copy inputs that change to where those lie that are read, unless these are the same arrays."""
-        given = replace(inputs, paging=self._paging).buffers(self._executable.problem)
+        arrays = replace(inputs, paging=self._paging).buffers(self._executable.problem)
         for buffer in (buffer for buffer in self._inputs if buffer.name in CHANGING):
-            array, own = checked_input(given, buffer), self._buffers[buffer.name]
+            array, own = checked_input(arrays, buffer), self._buffers[buffer.name]
             if array.ctypes.data != own.ctypes.data:
                 own[...] = array
         return True

@@ -1,8 +1,6 @@
 """The `exponential` stage: 2^x as arithmetic that vectorises.
 
 No pass of MLIR or LLVM turns `math.exp2` on vectors into anything but one library call per element.
-Written as a polynomial, and a power of two whose bits are made by integer arithmetic, it becomes a dozen
-vector instructions.
 """
 
 from mlir import ir
@@ -10,6 +8,7 @@ from mlir.dialects import arith
 from mlir.dialects import math as mlir_math
 
 from harness.ir import builder as b
+from harness.ir.walk import operations_within
 
 COEFFICIENTS = (1.0, 0.6931470037, 0.2402224243, 0.0555073358, 0.0096715130, 0.0013264727)
 """Minimax polynomial of 2^r on [−½, ½] with 2^0 exact; see `tests/targets/cpu/test_exponential.py`."""
@@ -33,19 +32,12 @@ def expand_exponentials(module: ir.Module) -> None:
     Valid for x ≤ 127.5: attention only exponentiates differences to a maximum, which are ≤ 0.
     Keeps every NaN; −inf gives exactly 0; results below 2^−126 lose precision or become 0.
     """
-    found: list[ir.Operation] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
+    for operation in list(operations_within(module.operation)):
         if operation.name == "math.exp2":
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    for operation in found:
-        with ir.InsertionPoint(operation), operation.location:
-            result = exp2(operation.operands[0])
-        operation.results[0].replace_all_uses_with(result)
-        operation.erase()
+            with ir.InsertionPoint(operation), operation.location:
+                result = exp2(operation.operands[0])
+            operation.results[0].replace_all_uses_with(result)
+            operation.operation.erase()
 
 
 def exp2(exponent: ir.Value) -> ir.Value:

@@ -7,7 +7,8 @@ from mlir.dialects import arith, func, scf
 
 from harness.ir.walk import functions_of, terminator_of
 from harness.targets.cpu.register_tiles import INNER_LOOP
-from harness.targets.lowering.grid_points import coordinates_of
+from harness.targets.cpu.scratch import append_arguments
+from harness.targets.lowering.grid_order import coordinates_of
 
 
 def loop_over_grid_range(module: ir.Module) -> dict[str, int]:
@@ -20,7 +21,7 @@ def loop_over_grid_range(module: ir.Module) -> dict[str, int]:
 
 def _number_grid(function: func.FuncOp) -> int:
     block = function.entry_block
-    first, end = _add_range_arguments(function)
+    first, end = append_arguments(function, ir.IndexType.get(), ir.IndexType.get())
     grid = _grid_loop(block)
     if grid is None:
         sizes: list[int] = []
@@ -43,16 +44,6 @@ def _number_grid(function: func.FuncOp) -> int:
             argument.replace_all_uses_with(coordinate)
         grid.operation.erase()
     return math.prod(sizes)
-
-
-def _add_range_arguments(function: func.FuncOp) -> tuple[ir.Value, ir.Value]:
-    """Append `first` and `end` to the kernel's arguments."""
-    index = ir.IndexType.get()
-    first, end = (function.entry_block.add_argument(index, ir.Location.unknown()) for _ in range(2))
-    inputs = [*function.type.inputs, index, index]
-    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, []))
-    function.arg_attrs = [*function.arg_attrs, ir.DictAttr.get({}), ir.DictAttr.get({})]
-    return first, end
 
 
 def _grid_loop(block: ir.Block) -> ir.OpView | None:

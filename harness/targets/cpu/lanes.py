@@ -1,12 +1,9 @@
 """The `lanes` stage: give tiles the layout in which queries lie in vector lanes.
 
-The tiled forms hold scores as `[queries, keys]`.  On a CPU the transposed layout is better: with queries in
-the lanes of a vector, K and V are read in place as scalar broadcasts, row maxima and sums are plain vector
-operations without horizontal reductions, and only the Q and O tiles are transposed, once each.
-
-The stage is a layout assignment: it finds every tile dimension that runs over queries, starting from the
-dimension names of the kernels' arguments, and stores those tensors with that dimension last.  Loops,
-indexing maps and slices follow.  Slices of arguments keep their layout in memory.
+With queries in the lanes K and V are read in place as scalar broadcasts, row maxima and sums are plain vector
+operations, and only the Q and O tiles are transposed, once each.  The stage finds every tile dimension that
+runs over queries, starting from the dimension names of the kernels' arguments, and stores those tensors with
+that dimension last.  Loops, indexing maps and slices follow; slices of arguments keep their layout in memory.
 """
 
 from collections.abc import Iterator, Sequence
@@ -44,8 +41,8 @@ def has_one_query(function: func.FuncOp) -> bool:
 
 def _query_dimensions(function: func.FuncOp) -> Iterator[Dimension]:
     """Yield the argument dimensions that run over queries."""
-    for argument, given in zip(function.arguments, function.arg_attrs, strict=True):
-        names = [ir.StringAttr(name).value for name in ir.DictAttr(given)[DIMENSIONS]]
+    for argument, attributes in zip(function.arguments, function.arg_attrs, strict=True):
+        names = [ir.StringAttr(name).value for name in ir.DictAttr(attributes)[DIMENSIONS]]
         if LANE_DIMENSION in names:
             yield argument, names.index(LANE_DIMENSION)
 
@@ -60,7 +57,7 @@ class LaneLayout:
         self.in_memory = self._values_in_memory()
         for operation in self.operations:
             self._join(operation)
-        self.lanes = {self._root(seed) for seed in self._seeds()}
+        self.lanes = {self._root(seed) for seed in _query_dimensions(self.function)}
 
     def lane_axis(self, value: ir.Value) -> int | None:
         """Return the axis of a tensor that runs over queries, or None."""
@@ -80,31 +77,26 @@ class LaneLayout:
             value.set_type(_permuted_type(value.type, order))
         self._update_signature()
 
-    def _seeds(self) -> Iterator[Dimension]:
-        """Yield the argument dimensions that run over queries."""
-        return _query_dimensions(self.function)
-
     def _values_in_memory(self) -> set[ir.Value]:
         """Return the values whose layout is given.
 
         These are arguments, slices of them, results written there, and their conversions between the
         storage dtype and f32: rows convert as whole vectors, and only f32 tiles are transposed.
         """
-        given: set[ir.Value] = set()
+        fixed: set[ir.Value] = set()
         for argument, attributes in zip(self.function.arguments, self.function.arg_attrs, strict=True):
             if FREE_LAYOUT not in ir.DictAttr(attributes):
-                given.add(argument)
+                fixed.add(argument)
         pairs = [pair for operation in self.operations for pair in _same_storage(operation)]
         forward = [*pairs, *(pair for op in self.operations for pair in conversions(op))]
         backward = [(result, source) for source, result in forward if _has_own_storage(source)]
         size = -1
-        while len(given) != size:
-            size = len(given)
-            given.update(result for source, result in [*forward, *backward] if source in given)
-        return given
+        while len(fixed) != size:
+            size = len(fixed)
+            fixed.update(result for source, result in [*forward, *backward] if source in fixed)
+        return fixed
 
     def _tile_values(self) -> Iterator[ir.Value]:
-        """Yield every tensor of the kernel: arguments, block arguments and results."""
         yield from self.function.arguments
         for operation in self.operations:
             for region in operation.regions:
@@ -200,7 +192,6 @@ def _has_own_storage(value: ir.Value) -> bool:
 
 
 def _rewrite(operation: ir.OpView, orders: dict[ir.Value, list[int]]) -> None:
-    """Adapt one operation to the new dimension order of its operands and results."""
     if operation.name == "linalg.generic":
         _rewrite_structured(operation, orders)
     elif operation.name == "tensor.extract_slice":

@@ -1,12 +1,8 @@
 """How the kernels of an artifact are called: kept in `artifact.json`, read by the executable."""
 
-from typing import Any
-
-from mlir import ir
 from pydantic import BaseModel, ConfigDict
 
-from harness.ir.walk import functions_of
-from harness.targets.lowering.buffers import Buffer, describe_buffers
+from harness.targets.lowering.buffers import Buffer, KernelPlan
 
 OBJECT_FILE = "kernels.o"
 """Machine code in the artifact's folder."""
@@ -25,40 +21,13 @@ class Kernel(BaseModel):
     """Scratch memory of each thread."""
 
 
-class Launch(BaseModel):
-    """The kernels in calling order."""
-
-    model_config = ConfigDict(frozen=True)
+class Launch(KernelPlan):
+    """The kernels, and the threads that share the grid of each."""
 
     kernels: tuple[Kernel, ...]
     threads: int
 
+    @property
     def workspace_bytes(self) -> int:
-        """Return the memory that a call needs besides inputs and output."""
-        shared = {
-            buffer.name: buffer for kernel in self.kernels for buffer in kernel.buffers if buffer.is_workspace
-        }
-        between_kernels = sum(buffer.bytes for buffer in shared.values())
-        return between_kernels + self.threads * max(kernel.scratch_bytes for kernel in self.kernels)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return plain values for the artifact."""
-        return self.model_dump(mode="json")
-
-
-def describe_kernels(
-    module: ir.Module, points: dict[str, int], scratch: dict[str, int]
-) -> tuple[Kernel, ...]:
-    """Read the kernels' buffers off their bufferized functions."""
-    kernels = []
-    for function in functions_of(module):
-        name = ir.StringAttr(function.name).value
-        kernels.append(
-            Kernel(
-                name=name,
-                buffers=describe_buffers(function),
-                points=points[name],
-                scratch_bytes=scratch[name],
-            )
-        )
-    return tuple(kernels)
+        """Memory that a call needs besides inputs and output, scratch memory included."""
+        return super().workspace_bytes + self.threads * max(kernel.scratch_bytes for kernel in self.kernels)

@@ -1,8 +1,7 @@
-"""The `native-vectors` stage: cut vectors to the length of a register.
+"""The `native-vectors` stage: cut vectors to the length of a register, also where loops carry them.
 
-LLVM splits `vector<32xf32>` well but widens lengths that are no power of two: three registers of eight
-queries would become four, loaded and stored element by element.  Here every vector whose last dimension is
-a multiple of the register's length becomes separate vectors of that length, also where loops carry it.
+LLVM widens lengths that are no power of two: three registers of eight queries would become four, loaded and
+stored element by element.
 """
 
 from collections.abc import Callable, Iterator
@@ -158,15 +157,15 @@ class _Splitter:
         if not isinstance(result.type, ir.VectorType):
             self._take_element(result, source, int(np.ravel_multi_index(position, source.type.shape)))
             return True
-        found = {
+        pieces = {
             place[len(position) :]: piece
             for place, piece in self.pieces[source].items()
             if place[: len(position)] == position
         }
         if self._splits(result.type):
-            self.pieces[result] = found
+            self.pieces[result] = pieces
         else:
-            result.replace_all_uses_with(found[(0,)])
+            result.replace_all_uses_with(pieces[(0,)])
         return True
 
     def _split_insert(self, operation: ir.OpView) -> bool:
@@ -219,7 +218,6 @@ class _Splitter:
         result.replace_all_uses_with(self._scalar(result))
 
     def _scalar(self, value: ir.Value) -> ir.Value:
-        """Return a scalar that may have come from a split vector."""
         if value not in self.elements:
             return value
         source, number = self.elements[value]

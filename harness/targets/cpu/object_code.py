@@ -2,14 +2,16 @@
 
 import ctypes
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import llvmlite.binding as llvm
 from mlir import ir
 from mlir.dialects.llvm import translate_module_to_llvmir
 
 from harness.errors import BuildError
-from harness.targets.cpu.chip import Chip
+from harness.targets.cpu.chip import Chip, chip
 from harness.targets.object_files import code_bytes
 from harness.toolchains.host_llvm import assemble, initialize_llvm
 
@@ -30,12 +32,21 @@ def emit_llvm_ir(module: ir.Module) -> str:
     return translate_module_to_llvmir(module.operation)
 
 
-def target_machine(chip: Chip) -> llvm.TargetMachine:
+def target_machine(target: Chip) -> llvm.TargetMachine:
     """Return LLVM's code generator for a chip."""
     initialize_llvm()
     return llvm.Target.from_default_triple().create_target_machine(
-        cpu=chip.llvm_cpu, features=chip.llvm_features, opt=3, codemodel="jitdefault", jit=True
+        cpu=target.llvm_cpu, features=target.llvm_features, opt=3, codemodel="jitdefault", jit=True
     )
+
+
+def compiled_here(text: str, name: str, *types: Any) -> Callable[..., Any]:
+    """Return a function compiled for this machine; `types` are those of its result and arguments."""
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), target_machine(chip("host")))
+    engine.finalize_object()
+    function = ctypes.CFUNCTYPE(*types)(engine.get_function_address(name))
+    function.engine = engine  # type: ignore[attr-defined]  # it owns the code
+    return function
 
 
 def library_calls(assembly: str) -> list[str]:
@@ -48,9 +59,9 @@ def spills(assembly: str) -> int:
     return len(re.findall(r"^\s*v?mov[a-z0-9]+\s+%[xyz]mm\d+, -?\d*\(%r[sb]p\)", assembly, re.MULTILINE))
 
 
-def emit_object(llvm_ir: str, chip: Chip) -> ObjectCode:
+def emit_object(llvm_ir: str, target: Chip) -> ObjectCode:
     """Optimise LLVM IR for a chip; the object file is what assembling the text gives."""
-    machine = target_machine(chip)
+    machine = target_machine(target)
     try:
         module = llvm.parse_assembly(llvm_ir)
         module.verify()

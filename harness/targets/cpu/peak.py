@@ -4,12 +4,11 @@ import ctypes
 import functools
 from collections.abc import Callable
 
-import llvmlite.binding as llvm
 from jinja2 import Template
 
 from harness.targets.cpu.bursts import best_bursts_per_second
 from harness.targets.cpu.chip import chip
-from harness.targets.cpu.object_code import target_machine
+from harness.targets.cpu.object_code import compiled_here
 
 ACCUMULATORS = 12
 """Independent chains: more than two units × four or five cycles of latency need, fewer than registers."""
@@ -52,25 +51,13 @@ exit:
 
 def measure_peak(threads: int) -> float:
     """Return the f32 multiply-adds per second of this many threads, times two, in FLOP/s."""
-    loop, length = _loop()
+    loop, length = _loop(), chip("host").registers.vector_length
     operations = STEPS * ACCUMULATORS * length * 2
     return operations * best_bursts_per_second(lambda thread: loop(STEPS, 0.5), threads, BURSTS)
 
 
 @functools.cache
-def _loop() -> tuple[Callable[[int, float], float], int]:
-    """Return the compiled loop, and the length of its vectors."""
-    host = chip("host")
-    length = host.registers.vector_length
-    loop_ir = PEAK_LOOP.render(n=length, v=f"<{length} x float>", count=ACCUMULATORS)
-    module = llvm.parse_assembly(loop_ir)
-    engine = llvm.create_mcjit_compiler(module, target_machine(host))
-    engine.finalize_object()
-    function = ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_int64, ctypes.c_float)(
-        engine.get_function_address("peak")
-    )
-
-    def run(steps: int, factor: float, owner: llvm.ExecutionEngine = engine) -> float:
-        return float(function(steps, factor))
-
-    return run, length
+def _loop() -> Callable[[int, float], float]:
+    length = chip("host").registers.vector_length
+    text = PEAK_LOOP.render(n=length, v=f"<{length} x float>", count=ACCUMULATORS)
+    return compiled_here(text, "peak", ctypes.c_float, ctypes.c_int64, ctypes.c_float)

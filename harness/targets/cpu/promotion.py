@@ -1,8 +1,7 @@
 """The `promoted` stage: tiles of queries move from memory to a tile of their own, and results back.
 
-The layout of arguments is given, queries first; a contraction wants queries in vector lanes.  So a tile of Q
-that a contraction reads is copied once, and a result that is stored in another type goes through a tile in
-f32: the copies are where the `lanes` stage transposes.
+A tile of Q that a contraction reads is copied once, and a result that is stored in another type goes through
+a tile in f32: the copies are where the `lanes` stage transposes.
 """
 
 from mlir import ir

@@ -1,9 +1,7 @@
 """The `register-tiled` stage: cut every structured operation to what fits in vector registers.
 
-A contraction keeps a block of accumulators, `rows` × all lanes of the query tile, in registers while it
-walks its reduction loop; elementwise operations and reductions go through a few rows at a time;
-transpositions through small squares.  Which block sizes to use follows from the width of the vectors and
-their number.
+A contraction keeps a block of accumulators, `rows` × all lanes of the query tile, in registers while it walks
+its reduction loop; elementwise operations and reductions go through a few rows at a time.
 """
 
 from collections.abc import Sequence
@@ -147,7 +145,6 @@ def _with_fill(target: ir.Value, fill: ir.Value, sizes: list[int]) -> tuple[ir.V
 
 
 def _divisor(size: int, limit: int) -> int:
-    """Return the largest divisor of `size` that is at most `limit`."""
     return max(candidate for candidate in range(1, limit + 1) if size % candidate == 0)
 
 

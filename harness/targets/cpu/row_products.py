@@ -1,10 +1,8 @@
 """One query of a head: products and reductions of a single row, with keys or columns in vector lanes.
 
-There is no second query for another lane.  Rows of K are read as they lie in memory: a product with a row
-multiplies parts of it, a vector long, and adds these up, lane by lane.  What as many keys as a vector has
-lanes have in theirs is transposed and added up row by row, which leaves their scores in the lanes of one
-vector.  All that follows has keys in lanes, and the product with V columns.  Maximum and sum of a row go
-through lanes, too.
+Rows of K are read as they lie in memory: a product with a row multiplies parts of it, a vector long, and adds
+these up, lane by lane.  What as many keys as a vector has lanes have in theirs is transposed and added up row
+by row, which leaves their scores in the lanes of one vector.
 """
 
 from collections.abc import Callable, Sequence
@@ -145,7 +143,6 @@ def _combination(reduction: ir.OpView) -> Callable[..., ir.Value] | None:
 
 
 def _largest_part(length: int, most: int) -> int:
-    """Return the largest power of two that divides a length, at most a vector's."""
     part = most
     while length % part:
         part //= 2
@@ -160,7 +157,6 @@ def _kinds(operation: ir.OpView) -> list[str]:
 
 
 def _loops(operation: ir.OpView) -> Sequence[list[int]]:
-    """Return the loops along each operand's axes."""
     maps = [ir.AffineMapAttr(each).value for each in ir.ArrayAttr(operation.attributes["indexing_maps"])]
     if not all(isinstance(result, ir.AffineDimExpr) for mapping in maps for result in mapping.results):
         return []

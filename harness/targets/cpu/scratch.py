@@ -27,8 +27,7 @@ def _scratch_of(function: func.FuncOp) -> int:
         offsets.append(size)
         size += _padded_bytes(allocation.results[0].type)
     scratch_type = ir.MemRefType.get([max(size, ALIGNMENT)], ir.IntegerType.get_signless(8))
-    scratch = function.entry_block.add_argument(scratch_type, ir.Location.unknown())
-    _append_to_signature(function, scratch_type)
+    (scratch,) = append_arguments(function, scratch_type)
     for allocation, offset in zip(allocations, offsets, strict=True):
         with ir.InsertionPoint(allocation), allocation.location:
             start = arith.constant(ir.IndexType.get(), offset)
@@ -38,17 +37,15 @@ def _scratch_of(function: func.FuncOp) -> int:
     return max(size, ALIGNMENT)
 
 
-def _append_to_signature(function: func.FuncOp, extra: ir.Type) -> None:
-    inputs = [*function.type.inputs, extra]
-    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, function.type.results))
-    attributes = [*function.arg_attrs, ir.DictAttr.get({})]
-    function.arg_attrs = attributes
+def append_arguments(function: func.FuncOp, *kinds: ir.Type) -> list[ir.Value]:
+    """Let a kernel take further arguments, in place; return them."""
+    added = [function.entry_block.add_argument(kind, ir.Location.unknown()) for kind in kinds]
+    signature = ir.FunctionType.get([*function.type.inputs, *kinds], function.type.results)
+    function.attributes["function_type"] = ir.TypeAttr.get(signature)
+    function.arg_attrs = [*function.arg_attrs, *[ir.DictAttr.get({})] * len(kinds)]
+    return added
 
 
 def _padded_bytes(buffer_type: ir.MemRefType) -> int:
-    element = buffer_type.element_type
-    width = (
-        ir.IntegerType(element).width if isinstance(element, ir.IntegerType) else ir.FloatType(element).width
-    )
-    size = math.prod(buffer_type.shape) * width // 8
+    size = math.prod(buffer_type.shape) * buffer_type.element_type.width // 8
     return -(-size // ALIGNMENT) * ALIGNMENT

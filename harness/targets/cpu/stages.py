@@ -7,13 +7,14 @@ from pathlib import Path
 from mlir import ir
 
 from harness.errors import BuildError
+from harness.ir.walk import functions_of
 from harness.rewrites.simplifications import decompose_all_pads
 from harness.targets.base import Stage
 from harness.targets.cpu.chip import Chip
 from harness.targets.cpu.exponential import expand_exponentials
 from harness.targets.cpu.grid import loop_over_grid_range
 from harness.targets.cpu.lanes import queries_in_lanes
-from harness.targets.cpu.launch import OBJECT_FILE, Kernel, describe_kernels
+from harness.targets.cpu.launch import OBJECT_FILE, Kernel
 from harness.targets.cpu.native_vectors import split_vectors
 from harness.targets.cpu.object_code import ObjectCode, emit_llvm_ir, emit_object
 from harness.targets.cpu.promotion import promote_query_tiles
@@ -23,6 +24,7 @@ from harness.targets.cpu.scratch import scratch_from_caller
 from harness.targets.cpu.tile_copies import copy_tiles_as_vectors
 from harness.targets.cpu.vector_lowering import lower_to_llvm, lower_vectors
 from harness.targets.lowering.bufferize import bufferize
+from harness.targets.lowering.buffers import describe_buffers
 from harness.targets.lowering.grid_order import number_longest_first
 from harness.targets.lowering.stage_recorder import StageRecorder
 from harness.targets.lowering.vectorize import hoist_from_innermost_loops, vectorize
@@ -41,39 +43,28 @@ class CpuBuild:
     llvm_ir: str = ""
     code: ObjectCode | None = None
 
-
-@dataclass(frozen=True)
-class Compiled:
-    """What the pipeline makes of a module of kernels."""
-
-    kernels: tuple[Kernel, ...]
-    code: ObjectCode
-    stages: StageRecorder
+    @property
+    def object_code(self) -> ObjectCode:
+        """The machine code, when the pipeline has ended."""
+        if self.code is None:
+            raise BuildError("the pipeline made no object code")
+        return self.code
 
 
-def compile_kernels(module: ir.Module, chip: Chip, folder: Path, *, longest_first: bool = False) -> Compiled:
-    """Run every stage on the module and write each one's output, and the object code, to the folder.
-
-    With `longest_first` the points of a grid with the longest loops come first.
-    """
+def compile_kernels(build: CpuBuild, folder: Path) -> StageRecorder:
+    """Run every stage on the module and write each one's output, and the object code, to the folder."""
     stages = StageRecorder(folder, STAGES)
-    module.operation.verify()
-    build = CpuBuild(module, chip, longest_first)
+    build.module.operation.verify()
     stages.run_all(STAGES, build)
-    if build.code is None:
-        raise BuildError("the pipeline made no object code")
-    (folder / OBJECT_FILE).write_bytes(build.code.object_file)
-    return Compiled(build.kernels, build.code, stages)
+    (folder / OBJECT_FILE).write_bytes(build.object_code.object_file)
+    return stages
 
 
 def _on_module(change: Callable[[ir.Module], None]) -> Callable[[CpuBuild], str]:
-    """Return the `run` of a stage that changes the module in place."""
     return _for_chip(lambda module, chip: change(module))
 
 
 def _for_chip(change: Callable[[ir.Module, Chip], None]) -> Callable[[CpuBuild], str]:
-    """Return the `run` of a stage that changes the module in place to suit a chip."""
-
     def run(build: CpuBuild) -> str:
         change(build.module, build.chip)
         return str(build.module)
@@ -89,18 +80,24 @@ def _promote(module: ir.Module, chip: Chip) -> None:
 
 
 def _bufferize(module: ir.Module) -> None:
-    """Turn tensors into memory, and what that copies into vectors."""
     bufferize(module)
     copy_tiles_as_vectors(module)
 
 
 def _thread(build: CpuBuild) -> str:
-    """Let each kernel compute a range of its grid with scratch memory of its caller."""
     if build.longest_first:
         number_longest_first(build.module)
     points = loop_over_grid_range(build.module)
     scratch = scratch_from_caller(build.module)
-    build.kernels = describe_kernels(build.module, points, scratch)
+    build.kernels = tuple(
+        Kernel(
+            name=function.name.value,
+            buffers=describe_buffers(function),
+            points=points[function.name.value],
+            scratch_bytes=scratch[function.name.value],
+        )
+        for function in functions_of(build.module)
+    )
     return str(build.module)
 
 

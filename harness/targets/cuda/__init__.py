@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from harness.targets.base import Capability, TargetOptions
 from harness.targets.cuda import device as device_executor
-from harness.targets.cuda.chips import runs_on
+from harness.targets.cuda.chips import CHIPS, runs_on
 from harness.targets.executors import is_installed
 from harness.targets.gpu.target import GpuTarget
 from harness.toolchains.nvidia import INSTALL, version
@@ -28,15 +28,7 @@ class CudaTarget(GpuTarget):
     summary = "NVIDIA GPUs through layouts and PTX, or by IREE; on a device or on the emulator"
     driver = "NVIDIA's driver (libcuda.so.1)"
     default_chip = "sm_80"
-    descriptions: ClassVar[dict[str, str]] = {
-        "sm_80": "Ampere: A100",
-        "sm_86": "Ampere: A10, A40, RTX 30",
-        "sm_89": "Ada: L4, L40, RTX 40",
-        "sm_90": "Hopper: H100, H200, with the instructions that later chips have, too",
-        "sm_90a": "Hopper alone: here the same instructions, which later chips then do not run",
-        "sm_100": "Blackwell: B200",
-        "sm_120": "Blackwell: RTX 50",
-    }
+    descriptions: ClassVar[dict[str, str]] = {name: chip.summary for name, chip in CHIPS.items()}
 
     def vendor(self, chip: str | None) -> "Vendor":
         """Return what the pipeline has to know of a chip."""
@@ -56,16 +48,16 @@ class CudaTarget(GpuTarget):
 
     def tool_versions(self) -> dict[str, str]:
         """Return the versions of the tools that metrics come from, of those that are installed."""
-        found = {name: version(name) for name in METRICS_BY_TOOL}
-        return {name: stated for name, stated in found.items() if stated is not None}
+        versions = {name: version(name) for name in METRICS_BY_TOOL}
+        return {name: stated for name, stated in versions.items() if stated is not None}
 
     def _metrics(self) -> Capability:
-        found = self.tool_versions()
+        versions = self.tool_versions()
         parts = [
-            f"{metrics} by {name} {found[name]}" if name in found else f"no {name} for {metrics}"
+            f"{metrics} by {name} {versions[name]}" if name in versions else f"no {name} for {metrics}"
             for name, metrics in METRICS_BY_TOOL.items()
         ]
-        is_complete = len(found) == len(METRICS_BY_TOOL)
+        is_complete = len(versions) == len(METRICS_BY_TOOL)
         hint = "" if is_complete else f": install {INSTALL}"
         return Capability(action="metrics", available=is_complete, detail="; ".join(parts) + hint)
 
@@ -91,7 +83,7 @@ class CudaTarget(GpuTarget):
 
     def bounds(self, artifact: "Artifact", folder: "Path") -> "LoopListing":
         """Return the main loop of machine code, with what bounds it in a model; see `Target.bounds`."""
-        from harness.targets.cuda.loop_listing import loop_listing
+        from harness.targets.cuda.kernel_bounds import loop_listing
 
         return loop_listing(artifact, folder)
 

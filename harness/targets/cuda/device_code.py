@@ -1,15 +1,16 @@
 """Kernels as NVIDIA's driver takes them, and what PTX and ptxas say of them."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from harness.bounds.loop_model import LoopModel, Unmodelled
 from harness.targets.cuda import ptx
-from harness.targets.cuda.images import CUBIN_FILE, PTX_FILE
+from harness.targets.cuda.device import CUBIN_FILE, PTX_FILE
 from harness.targets.cuda.kernel_bounds import kernel_bounds
 from harness.targets.cuda.multiprocessor import occupancy
 from harness.targets.cuda.ptxas import Assembled
 from harness.targets.gpu.kernel_build import DeviceCode
-from harness.targets.gpu.kernel_metrics import instructions
+from harness.targets.gpu.kernel_metrics import instructions, least_occupancy, registers_by_kernel
 from harness.targets.gpu.launch import GpuKernel
 from harness.targets.object_files import code_bytes
 
@@ -22,16 +23,12 @@ def device_code(
     intrinsics = instructions(ptx.MATRIX_INSTRUCTION, [assembly])
     if assembled is None:
         return DeviceCode(image=assembly.encode(), files=files, intrinsics=intrinsics)
-    registers = {
-        metrics.name: metrics.registers
-        for metrics in assembled.kernels
-        if metrics.name is not None and metrics.registers is not None
-    }
+    registers = registers_by_kernel(assembled.kernels)
     return DeviceCode(
         image=assembly.encode(),
         files={**files, CUBIN_FILE: assembled.cubin},
         kernels=assembled.kernels,
-        occupancy=_least_occupancy(kernels, registers, chip),
+        occupancy=least_occupancy(kernels, registers, partial(occupancy, chip=chip)),
         intrinsics=intrinsics,
         instructions=assembled.instructions or {},
         model=_model(assembled.disassembly, kernels, registers, chip),
@@ -39,19 +36,9 @@ def device_code(
     )
 
 
-def _least_occupancy(launched: Sequence[GpuKernel], registers: Mapping[str, int], chip: str) -> float | None:
-    """Return the least occupancy of all kernels, where it is known how many registers each needs."""
-    if any(kernel.name not in registers for kernel in launched):
-        return None
-    return min(
-        occupancy(kernel.threads, registers[kernel.name], kernel.shared_bytes, chip) for kernel in launched
-    )
-
-
 def _model(
     disassembly: str | None, kernels: Sequence[GpuKernel], registers: Mapping[str, int], chip: str
 ) -> LoopModel | None:
-    """Return what bounds the kernels in the model, where it says something of them."""
     if disassembly is None:
         return None
     try:

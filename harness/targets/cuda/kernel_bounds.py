@@ -2,16 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from harness.artifact.artifact import Artifact
 from harness.bounds.instruction import Instruction
+from harness.bounds.listing import ListedInstruction, LoopListing
 from harness.bounds.loop_model import KernelLoop, LoopModel, Residency, Unmodelled, model_loop
+from harness.plugins import chip_of
 from harness.targets.cuda import sass_loops
+from harness.targets.cuda.device import CUBIN_FILE
 from harness.targets.cuda.modelled_chips import ModelledChip, modelled_chip
 from harness.targets.cuda.multiprocessor import resident_limits
-from harness.targets.cuda.nvdisasm import class_of
+from harness.targets.cuda.nvdisasm import class_of, disassembled
 from harness.targets.cuda.sass import SassFunction, SassInstruction, parse
 from harness.targets.cuda.sass_costs import costs
-from harness.targets.gpu.launch import GpuKernel
+from harness.targets.gpu.launch import GpuKernel, GpuLaunch
+from harness.toolchains.nvidia import no_reader, program
 
 TF32_PRODUCTS = 3
 """Products of tf32 that make one of f32, in kernels of this harness and in Triton's."""
@@ -30,16 +36,9 @@ class KernelBounds:
 def kernel_bounds(
     disassembly: str, kernels: Sequence[GpuKernel], registers: Mapping[str, int], chip: str
 ) -> KernelBounds:
-    """Model the kernel that multiplies matrices in a loop.
+    """Model the kernel that multiplies matrices in a loop; `registers` are those of a thread, by kernel.
 
-    Args:
-        disassembly: of all kernels, with their encoding.
-        kernels: how they are launched.
-        registers: of a thread, by kernel.
-        chip: what the code is for.
-
-    Raises:
-        Unmodelled: there is no model of the chip or of an instruction, or not one such kernel.
+    Raises `Unmodelled` where there is no model of the chip or of an instruction, or not one such kernel.
     """
     assumed = modelled_chip(chip)
     functions = parse(disassembly)
@@ -72,7 +71,7 @@ def _modelled(
         kernel=kernel.name,
         trace=asked,
         classes=tuple(class_of(instruction.name) for instruction in loop),
-        warps=-(-kernel.threads // int(assumed.lanes.value)),
+        warps=-(-kernel.threads // assumed.multiprocessor.lanes),
         residency=residency,
         grid=kernel.grid,
         multiply_adds_per_score=multiply_adds_per_score(kernel),
@@ -102,6 +101,30 @@ def _columns(kernel: GpuKernel) -> int | None:
 
 def _multiplies_in_a_loop(function: SassFunction) -> bool:
     return any(
-        sass_loops.matrix_instructions(function.instructions[loop.header : loop.end + 1])
+        sass_loops.matrix_instructions(tuple(function.instructions[loop.header : loop.end + 1]))
         for loop in sass_loops.loops(function)
     )
+
+
+def loop_listing(artifact: Artifact, folder: Path) -> LoopListing:
+    """Return the loop of the kernel that multiplies matrices; raises `Unmodelled` where there is none."""
+    for tool in ("ptxas", "nvdisasm"):
+        if program(tool) is None:
+            raise Unmodelled(f"--bounds: {no_reader(tool)}")
+    file = folder / CUBIN_FILE
+    if not file.exists():
+        chip = chip_of(artifact.case.target)
+        raise Unmodelled(f"no machine code of {artifact.case.variant} for {chip or 'this chip'} to model")
+    disassembly = disassembled(file.read_bytes())
+    if disassembly is None:
+        raise Unmodelled(f"nvdisasm does not read {file.name}")
+    launch = GpuLaunch.model_validate(artifact.launch)
+    model = artifact.metrics.model
+    registers = {} if model is None else {model.kernel: model.residency.registers}
+    bounds = kernel_bounds(disassembly, launch.kernels, registers, launch.chip)
+    lines = [
+        ListedInstruction(instruction.text, class_of(instruction.name), costs)
+        for instruction, costs in zip(bounds.loop, bounds.costs, strict=True)
+    ]
+    multiprocessor = modelled_chip(launch.chip).multiprocessor
+    return LoopListing(launch.chip, tuple(lines), bounds.model, multiprocessor)

@@ -4,18 +4,24 @@ from mlir import ir
 
 from harness.targets.base import Stage
 from harness.targets.cuda import ptxas
-from harness.targets.cuda.approximations import use_approximations
+from harness.targets.cuda.chips import CHIPS
 from harness.targets.cuda.device_code import device_code
 from harness.targets.gpu.kernel_build import KernelBuild, on_module
-from harness.targets.gpu.llvm_ir import translated
+from harness.targets.gpu.llvm_ir import to_llvm_ir
+from harness.targets.gpu.own_operations import by_intrinsic, replace_operations
 from harness.targets.lowering.transforms import CANONICALIZE, run_passes
 from harness.toolchains.llvm import run_llvm_tool
 
-PTX_VERSIONS = {"sm_100": "86", "sm_120": "87"}
-"""The oldest PTX that has a chip, where it is newer than `OLDEST_PTX`."""
-OLDEST_PTX = "80"
+APPROXIMATIONS = {
+    "math.exp2": by_intrinsic("llvm.nvvm.ex2.approx.ftz.f"),
+    "arith.divf": by_intrinsic("llvm.nvvm.div.full"),
+}
+"""Instructions that are right to 2 units in the last place.
 
-TRIPLE = "nvptx64-nvidia-cuda"
+`ex2.approx.ftz.f32` (PTX ISA 9.2, section 9.7.3.21) takes and gives subnormal numbers as 0; `div.full.f32`
+(section 9.7.3.8) is right over the whole range of operands.  A division that rounds correctly is a call,
+whose registers its caller has to save.
+"""
 
 NVVM_PASSES = (
     CANONICALIZE,
@@ -33,13 +39,8 @@ NVVM_PASSES = (
 
 
 def _to_nvvm(module: ir.Module) -> None:
-    use_approximations(module)
+    replace_operations(module, APPROXIMATIONS)
     run_passes(module, f"gpu.module({','.join(NVVM_PASSES)})")
-
-
-def _to_llvm_ir(build: KernelBuild) -> str:
-    build.llvm_ir = translated(build.module, TRIPLE)
-    return build.llvm_ir
 
 
 def _optimize(build: KernelBuild) -> str:
@@ -54,7 +55,7 @@ def _emit_ptx(build: KernelBuild) -> str:
     it would keep several addresses.
     """
     chip = build.vendor.chip
-    version = f"-mattr=+ptx{PTX_VERSIONS.get(chip, OLDEST_PTX)}"
+    version = f"-mattr=+ptx{CHIPS[chip].ptx}"
     build.assembly = run_llvm_tool("llc", ["-O3", "-disable-lsr", f"-mcpu={chip}", version], build.llvm_ir)
     build.device_code = device_code(build.assembly, None, build.kernels, chip)
     return build.assembly
@@ -76,7 +77,7 @@ def _assemble(build: KernelBuild) -> str | None:
 
 LOWERING = (
     Stage("nvvm", "the LLVM dialect with NVIDIA's operations", on_module(_to_nvvm)),
-    Stage("llvm-ir", "LLVM IR", _to_llvm_ir, "ll"),
+    to_llvm_ir("nvptx64-nvidia-cuda"),
     Stage("optimized", "LLVM IR after LLVM's optimisations", _optimize, "ll"),
 )
 

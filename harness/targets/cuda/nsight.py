@@ -83,24 +83,24 @@ def kernels_of(output: str) -> Iterable[Mapping[str, float]]:
     lines = [line for line in output.splitlines() if line.startswith('"')]
     for row in csv.DictReader(lines):
         values = {name: _number(text) for name, text in row.items() if name is not None and "__" in name}
-        known = {name: value for name, value in values.items() if value is not None}
-        if known:  # the line below the names has units
-            yield known
+        numbers = {name: value for name, value in values.items() if value is not None}
+        if numbers:  # the line below the names has units
+            yield numbers
 
 
 def together(kernels: Iterable[Mapping[str, float]]) -> dict[str, float]:
     """Return the counters of a call of several kernels: sums, and shares weighed by how long each takes."""
     each = [_by_own_names(kernel) for kernel in kernels]
     weights = [kernel.get(DURATION, 1.0) for kernel in each]
-    found: dict[str, float] = {}
+    totals: dict[str, float] = {}
     for name in SUMS:
         if all(name in kernel for kernel in each):
-            found[name] = sum(kernel[name] for kernel in each)
+            totals[name] = sum(kernel[name] for kernel in each)
     for name in SHARES:
         if all(name in kernel for kernel in each) and sum(weights) > 0:
             weighed = sum(kernel[name] * weight for kernel, weight in zip(each, weights, strict=True))
-            found[name] = weighed / sum(weights) / 100
-    return found
+            totals[name] = weighed / sum(weights) / 100
+    return totals
 
 
 def _by_own_names(kernel: Mapping[str, float]) -> dict[str, float]:

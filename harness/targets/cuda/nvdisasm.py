@@ -67,14 +67,14 @@ def counted(disassembly: str) -> dict[str, int]:
 def together(counts: Iterable[Mapping[str, int] | None]) -> dict[str, int]:
     """Return the sums over several kernels; empty unless all are known."""
     total: Counter[str] = Counter()
-    for one in counts:
-        if one is None:
+    for of_kernel in counts:
+        if of_kernel is None:
             return {}
-        total.update(one)
+        total.update(of_kernel)
     return dict(total)
 
 
 @functools.cache
 def class_of(name: str) -> str:
     """Return the class of an opcode without its modifiers, `matrix` of `HMMA`."""
-    return next((known for known, pattern in CLASSES.items() if pattern.fullmatch(name)), REST)
+    return next((class_name for class_name, pattern in CLASSES.items() if pattern.fullmatch(name)), REST)

@@ -39,5 +39,5 @@ def with_residents(ptx: str, resident_workgroups: Mapping[str, int]) -> str:
 
 
 def _threads(head: str) -> int | None:
-    found = THREADS.search(head)
-    return math.prod(map(int, found[1].split(","))) if found else None
+    match = THREADS.search(head)
+    return math.prod(map(int, match[1].split(","))) if match else None

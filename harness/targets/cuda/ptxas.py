@@ -58,9 +58,9 @@ def assemble(ptx: bytes, chip: str, kernels: Sequence[GpuKernel] = ()) -> Assemb
         return None
     if assembled.spills and kernels:
         counts = _residents_of_spilling(assembled, kernels, chip)
-        told = machine_code(assembler, with_residents(ptx.decode(), counts).encode(), chip)
-        if told is not None and told.spills < assembled.spills:
-            assembled = told
+        with_counts = machine_code(assembler, with_residents(ptx.decode(), counts).encode(), chip)
+        if with_counts is not None and with_counts.spills < assembled.spills:
+            assembled = with_counts
     return replace(assembled, disassembly=disassembled(assembled.cubin))
 
 

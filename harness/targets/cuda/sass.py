@@ -11,7 +11,7 @@ from functools import cached_property
 FUNCTION = re.compile(r"^\s*\.text\.([^\s:]+):")
 LABEL = re.compile(r"^\s*(\.L_\w+):")
 INSTRUCTION = re.compile(
-    r"^\s*/\*(?P<address>[0-9a-f]{4,})\*/\s+(?:(?P<predicate>@!?U?P[0-9T]+)\s+)?(?P<opcode>[A-Z][\w.]*)"
+    r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:(?P<predicate>@!?U?P[0-9T]+)\s+)?(?P<opcode>[A-Z][\w.]*)"
     r"(?P<operands>[^;]*);\s*/\*\s*0x[0-9a-f]{16}\s*\*/"
 )
 SECOND_HALF = re.compile(r"^\s*/\*\s*0x([0-9a-f]{16})\s*\*/")
@@ -30,8 +30,6 @@ class Control:
 
     stall: int
     """Cycles until the warp's next instruction."""
-    yields: bool
-    """Whether another warp is to be preferred then."""
     write_flag: int | None
     """Barrier that is up until the result is written; None: its latency is fixed, and stalls cover it."""
     read_flag: int | None
@@ -46,7 +44,6 @@ class Control:
         write, read, mask = bits >> 5 & 7, bits >> 8 & 7, bits >> 11 & 0x3F
         return cls(
             stall=bits & 0xF,
-            yields=not bits >> 4 & 1,
             write_flag=None if write == NO_FLAG else write,
             read_flag=None if read == NO_FLAG else read,
             waits=tuple(flag for flag in range(FLAGS) if mask >> flag & 1),
@@ -57,7 +54,6 @@ class Control:
 class SassInstruction:
     """One instruction."""
 
-    address: int
     predicate: str
     """`@P0`, `@!UP1`; empty where it has none."""
     opcode: str
@@ -88,8 +84,8 @@ class SassInstruction:
     @property
     def target(self) -> str | None:
         """The label that a branch jumps to."""
-        found = TARGET.search(self.operands) if self.name == "BRA" else None
-        return None if found is None else found[1]
+        match = TARGET.search(self.operands) if self.name == "BRA" else None
+        return None if match is None else match[1]
 
     @property
     def text(self) -> str:
@@ -102,7 +98,7 @@ class SassFunction:
     """A kernel."""
 
     name: str
-    instructions: tuple[SassInstruction, ...]
+    instructions: list[SassInstruction]
     labels: dict[str, int]
     """The place among the instructions of the one behind each label."""
 
@@ -110,32 +106,27 @@ class SassFunction:
 def parse(disassembly: str) -> dict[str, SassFunction]:
     """Return the functions of a disassembly by name; lines that are none of theirs are passed over."""
     functions: dict[str, SassFunction] = {}
-    name: str | None = None
     labels: dict[str, int] = {}
     instructions: list[SassInstruction] = []
     first_line: re.Match[str] | None = None
     for line in disassembly.splitlines():
-        if found := FUNCTION.match(line):
-            if name is not None:
-                functions[name] = SassFunction(name, tuple(instructions), labels)
-            name, labels, instructions = found[1], {}, []
-        elif found := LABEL.match(line):
-            labels[found[1]] = len(instructions)
-        elif found := INSTRUCTION.match(line):
-            first_line = found
-        elif first_line is not None and (found := SECOND_HALF.match(line)):
-            instructions.append(_instruction(first_line, int(found[1], 16)))
+        if match := FUNCTION.match(line):
+            labels, instructions = {}, []
+            functions[match[1]] = SassFunction(match[1], instructions, labels)
+        elif match := LABEL.match(line):
+            labels[match[1]] = len(instructions)
+        elif match := INSTRUCTION.match(line):
+            first_line = match
+        elif first_line is not None and (match := SECOND_HALF.match(line)):
+            instructions.append(_instruction(first_line, int(match[1], 16)))
             first_line = None
-    if name is not None:
-        functions[name] = SassFunction(name, tuple(instructions), labels)
     return functions
 
 
-def _instruction(found: re.Match[str], second_half: int) -> SassInstruction:
+def _instruction(match: re.Match[str], second_half: int) -> SassInstruction:
     return SassInstruction(
-        address=int(found["address"], 16),
-        predicate=found["predicate"] or "",
-        opcode=found["opcode"],
-        operands=found["operands"].strip(),
+        predicate=match["predicate"] or "",
+        opcode=match["opcode"],
+        operands=match["operands"].strip(),
         control=Control.decoded(second_half),
     )

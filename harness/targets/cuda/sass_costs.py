@@ -29,6 +29,7 @@ SPECIAL_FUNCTIONS = {"MUFU", "F2F", "F2I", "I2F", "FRND"}
 SHARED_ACCESSES = {"LDSM", "STSM", "LDS", "STS", "ATOMS"}
 GLOBAL_ACCESSES = {"LDG", "STG", "LD", "ST", "RED", "ATOMG", "ATOM"}
 LOCAL_ACCESSES = {"LDL", "STL"}
+COPIES = {"LDGSTS"}
 NOTHING_BUT_ISSUED = re.compile(
     r"NOP|BRA|BRX|CALL|RET|EXIT|BSSY|BSYNC|BREAK|BMOV|YIELD|WARPSYNC|WARPGROUP|MEMBAR|FENCE|ERRBAR|CCTL|NANOSLEEP"
     r"|BAR|DEPBAR|LDGDEPBAR|U?LDC|S2R|S2UR|CS2R|R2UR|VOTEU?|PLOP3|ELECT"
@@ -38,11 +39,7 @@ NOT_MODELLED = re.compile(r"UTC\w*|UTMA\w*|UBLK\w*|SYNCS|[IDQO]MMA|[IQ]GMMA|UCGA
 
 
 def costs(instruction: SassInstruction, chip: ModelledChip) -> Instruction:
-    """Return what an instruction of a warp asks of a multiprocessor of a chip.
-
-    Raises:
-        Unmodelled: the model has no notion of what it does.
-    """
+    """Return what an instruction of a warp asks of a multiprocessor; raises `Unmodelled` if nobody knows."""
     if NOT_MODELLED.fullmatch(instruction.name):
         raise Unmodelled(f"the model does not know {instruction.opcode}")
     control = instruction.control
@@ -51,7 +48,7 @@ def costs(instruction: SassInstruction, chip: ModelledChip) -> Instruction:
         waits=control.waits,
         result_flag=control.write_flag,
         operand_flag=control.read_flag,
-        latency=chip.other_latency.value,
+        latency=chip.other_latency,
     )
     if instruction.never_executes:
         return scheduled
@@ -68,14 +65,8 @@ def _kind(instruction: SassInstruction) -> Costs:
         return _matrix_product
     if name == "HGMMA":
         return _group_product
-    if name in SHARED_ACCESSES:
-        return _shared_access
-    if name == "LDGSTS":
-        return _asynchronous_copy
-    if name in GLOBAL_ACCESSES:
-        return _global_access
-    if name in LOCAL_ACCESSES:
-        return _local_access
+    if name in SHARED_ACCESSES or name in COPIES or name in GLOBAL_ACCESSES or name in LOCAL_ACCESSES:
+        return _access
     if name == "SHFL":
         return _shuffle
     if NOTHING_BUT_ISSUED.fullmatch(name):
@@ -87,11 +78,11 @@ def _matrix_product(instruction: SassInstruction, scheduled: Instruction, chip: 
     shape = next((SHAPES[word] for word in instruction.modifiers if word in SHAPES), None)
     if shape is None:
         raise Unmodelled(f"the model does not know {instruction.opcode}")
-    peak = shape / chip.multiply_adds.value * (2 if "TF32" in instruction.modifiers else 1)
+    peak = shape / chip.multiply_adds * (2 if "TF32" in instruction.modifiers else 1)
     return replace(
         scheduled,
         pipe=TENSOR,
-        pipe_cycles=peak / chip.mma_share.value,
+        pipe_cycles=peak / chip.mma_share,
         multiply_adds=shape,
         peak_cycles=peak,
     )
@@ -106,7 +97,7 @@ def _group_product(instruction: SassInstruction, scheduled: Instruction, chip: M
     multiply_adds = rows * columns * depth // WARPS_OF_GROUP
     first_in_registers = FIRST_OPERAND_IN_REGISTERS.match(instruction.operands)
     read = columns * depth + (0 if first_in_registers else rows * depth)
-    cycles = multiply_adds / chip.multiply_adds.value
+    cycles = multiply_adds / chip.multiply_adds
     return replace(
         scheduled,
         pipe=TENSOR,
@@ -115,44 +106,31 @@ def _group_product(instruction: SassInstruction, scheduled: Instruction, chip: M
         multiply_adds=multiply_adds,
         is_queued=True,
         commits_products="gsb0" in instruction.operands,
-        latency=chip.matrix_latency.value,
+        latency=chip.matrix_latency,
         shared_bytes=read * OPERAND_BYTES / WARPS_OF_GROUP,
         operand_bytes=read * OPERAND_BYTES / WARPS_OF_GROUP,
     )
 
 
-def _shared_access(instruction: SassInstruction, scheduled: Instruction, chip: ModelledChip) -> Instruction:
-    """Return an access without bank conflicts, which code is judged by elsewhere."""
-    size = _matrices(instruction) if instruction.name in ("LDSM", "STSM") else _row_bytes(instruction)
-    is_read = instruction.name in ("LDSM", "LDS")
-    return replace(
-        scheduled,
-        latency=chip.shared_latency.value,
-        shared_bytes=size,
-        operand_bytes=size if is_read else 0.0,
-    )
+def _access(instruction: SassInstruction, scheduled: Instruction, chip: ModelledChip) -> Instruction:
+    """Return an access to memory, without bank conflicts, which code is judged by elsewhere.
 
-
-def _asynchronous_copy(
-    instruction: SassInstruction, scheduled: Instruction, chip: ModelledChip
-) -> Instruction:
-    size = _row_bytes(instruction)
-    return replace(scheduled, shared_bytes=size, l2_bytes=size, is_copy=True)
-
-
-def _global_access(instruction: SassInstruction, scheduled: Instruction, chip: ModelledChip) -> Instruction:
-    size = _row_bytes(instruction)
-    is_read = instruction.name in ("LDG", "LD")
-    return replace(scheduled, shared_bytes=size, l2_bytes=size if is_read else 0.0)
-
-
-def _local_access(instruction: SassInstruction, scheduled: Instruction, chip: ModelledChip) -> Instruction:
-    """Return an access to what was spilled, which the first-level cache holds: it is shared memory's."""
-    return replace(scheduled, latency=chip.shared_latency.value, shared_bytes=_row_bytes(instruction))
+    What was spilled lies in the first-level cache, which is shared memory's.
+    """
+    name, size = instruction.name, _row_bytes(instruction)
+    if name in COPIES:
+        return replace(scheduled, shared_bytes=size, l2_bytes=size, is_copy=True)
+    if name in GLOBAL_ACCESSES:
+        return replace(scheduled, shared_bytes=size, l2_bytes=size if name in ("LDG", "LD") else 0.0)
+    if name in LOCAL_ACCESSES:
+        return replace(scheduled, latency=chip.shared_latency, shared_bytes=size)
+    size = _matrices(instruction) if name in ("LDSM", "STSM") else size
+    read = size if name in ("LDSM", "LDS") else 0.0
+    return replace(scheduled, latency=chip.shared_latency, shared_bytes=size, operand_bytes=read)
 
 
 def _shuffle(instruction: SassInstruction, scheduled: Instruction, chip: ModelledChip) -> Instruction:
-    return replace(scheduled, latency=chip.shuffle_latency.value, shared_bytes=ROW_BYTES)
+    return replace(scheduled, latency=chip.shuffle_latency, shared_bytes=ROW_BYTES)
 
 
 def _order(instruction: SassInstruction, scheduled: Instruction, chip: ModelledChip) -> Instruction:
@@ -169,17 +147,17 @@ def _order(instruction: SassInstruction, scheduled: Instruction, chip: ModelledC
 
 
 def _arithmetic(instruction: SassInstruction, scheduled: Instruction, chip: ModelledChip) -> Instruction:
-    name, lanes = instruction.name, chip.lanes.value
+    name, lanes = instruction.name, chip.multiprocessor.lanes
     if name in FLOAT:
-        return replace(scheduled, pipe=FMA, pipe_cycles=lanes / chip.float_lanes.value)
+        return replace(scheduled, pipe=FMA, pipe_cycles=lanes / chip.float_lanes)
     if name in INTEGER_MULTIPLY:
-        return replace(scheduled, pipe=FMA, pipe_cycles=lanes / chip.integer_multiply_lanes.value)
+        return replace(scheduled, pipe=FMA, pipe_cycles=lanes / chip.integer_multiply_lanes)
     if name in SPECIAL_FUNCTIONS:
-        cycles = lanes / chip.special_lanes.value
-        return replace(scheduled, pipe=SPECIAL, pipe_cycles=cycles, latency=chip.special_latency.value)
+        cycles = lanes / chip.special_lanes
+        return replace(scheduled, pipe=SPECIAL, pipe_cycles=cycles, latency=chip.special_latency)
     if name.startswith("U"):
-        return replace(scheduled, pipe=UNIFORM, pipe_cycles=chip.uniform_cycles.value)
-    return replace(scheduled, pipe=ALU, pipe_cycles=lanes / chip.compare_lanes.value)
+        return replace(scheduled, pipe=UNIFORM, pipe_cycles=chip.uniform_cycles)
+    return replace(scheduled, pipe=ALU, pipe_cycles=lanes / chip.compare_lanes)
 
 
 def _matrices(instruction: SassInstruction) -> float:
@@ -197,5 +175,5 @@ def _row_bytes(instruction: SassInstruction) -> float:
 
 def _outstanding(instruction: SassInstruction) -> int:
     """Return how many groups may be under way behind `DEPBAR.LE SB0, 0x1`."""
-    found = LEFT_OUTSTANDING.search(instruction.operands)
-    return int(found[1], 16) if found is not None else 0
+    match = LEFT_OUTSTANDING.search(instruction.operands)
+    return int(match[1], 16) if match is not None else 0

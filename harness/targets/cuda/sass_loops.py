@@ -39,12 +39,10 @@ def steady_state(function: SassFunction) -> tuple[SassInstruction, ...]:
     It is the innermost loop with the most matrix instructions; of several, as one for tiles that a mask cuts
     and one for the others, that with the fewest instructions, which masks nothing.
 
-    Raises:
-        Unmodelled: there is none, or scores are computed in several loops for different ends: the largest
-            values of rows in one, exponentials in another.  No iteration of one loop is then the kernel's.
+    Raises `Unmodelled` where there is none, or scores are computed in several loops for different ends.
     """
-    found = loops(function)
-    innermost = [loop for loop in found if not any(loop.contains(other) for other in found)]
+    all_loops = loops(function)
+    innermost = [loop for loop in all_loops if not any(loop.contains(other) for other in all_loops)]
     traces = [trace for loop in innermost if matrix_instructions(trace := tuple(_trace(function, loop)))]
     if not traces:
         raise Unmodelled(f"{function.name} has no loop with matrix instructions")

@@ -7,15 +7,8 @@ from harness.emulator.devices import device as emulated_device
 from harness.layouts.instructions import nvidia
 from harness.layouts.shared_memory_model import Banks, SharedMemoryModel, consecutive_phases
 from harness.targets.cuda import device as device_executor
-from harness.targets.cuda.chips import capability
-from harness.targets.cuda.multiprocessor import (
-    REGISTERS_OF_LANE,
-    WARP_LANES,
-    multiprocessor,
-    multiprocessor_count,
-    require_shared_memory,
-    resident_workgroups,
-)
+from harness.targets.cuda.chips import capability, chip_named
+from harness.targets.cuda.multiprocessor import REGISTERS_OF_LANE, WARP_LANES, resident_workgroups
 from harness.targets.gpu.vendor import CodeGeneration, Multiprocessors, Staging, Vendor
 
 BANKS = Banks(count=32, word_bytes=4, phases=consecutive_phases(WARP_LANES, pass_bytes=128))
@@ -67,7 +60,6 @@ def _code_generation() -> CodeGeneration:
 def nvidia_vendor(chip: str) -> Vendor:
     """Return the description of one of NVIDIA's chips."""
     return Vendor(
-        name="nvidia",
         chip=chip,
         matrix_instructions={
             "f16": nvidia.M16N8K16_F16,
@@ -77,18 +69,17 @@ def nvidia_vendor(chip: str) -> Vendor:
         most_warps=4,
         key_tile=64,
         multiprocessors=Multiprocessors(
-            count=multiprocessor_count(chip),
+            count=chip_named(chip).multiprocessors,
             registers_of_lane=REGISTERS_OF_LANE,
             resident=partial(resident_workgroups, chip=chip),
         ),
-        workgroup_shared_bytes=multiprocessor(chip).largest_workgroup_bytes,
+        workgroup_shared_bytes=chip_named(chip).largest_workgroup_bytes,
         long_row_bytes=512,  # head_dim 128 in 16 bits, or 64 in 32
         most_operand_registers=64,  # 64 keys of head_dim 64 in 16 bits; with 128 the model prefers steps
         spares_masked_loops=capability(chip)[0] < HOPPER,
         staging=ASYNCHRONOUS_COPIES,
         shared_memory=SHARED_MEMORY,
         code_generation=_code_generation,
-        require_resources=partial(require_shared_memory, chip=chip),
         device_loader=DEVICE_LOADER,
         emulated_device=emulated_device(chip),
     )

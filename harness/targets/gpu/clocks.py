@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar
 
 READ_INTERVAL_S = 0.01
 """Seconds between two readings: one takes as long as a short kernel, so not each call is worth one."""
@@ -11,7 +11,7 @@ READ_INTERVAL_S = 0.01
 
 @dataclass(frozen=True)
 class ClockState:
-    """What was read; None is what is not known."""
+    """What was read of a sample; None is what is not known."""
 
     megahertz: int | None = None
     throttled: str | None = None
@@ -26,27 +26,26 @@ class ClockReading:
     """Bits that say why the device is slowed down."""
 
 
-class DeviceWatch(Protocol):
-    """A management library that looks at one device; None stands for what it cannot or may not tell."""
+class Clocks:
+    """Watches one device; a vendor's management library tells more than this class: nothing."""
+
+    slowdowns: ClassVar[Mapping[int, str]] = {}
+    """Names of the reasons for which a device is slowed down, by their bits; others do not slow it down."""
+
+    def __init__(self) -> None:
+        self.start_sample()
 
     def clock(self) -> ClockReading | None:
-        """Return the clock of the multiprocessors and what slows them down."""
+        """Return the clock of the multiprocessors and what slows them down, where that is known."""
+        return None
 
     def temperature_c(self) -> int | None:
-        """Return the device's temperature in degrees Celsius."""
+        """Return the temperature of this moment in degrees Celsius."""
+        return None
 
     def energy_j(self) -> float | None:
         """Return the energy in J that the device has taken since some moment."""
-
-
-class Clocks:
-    """Watches one device; without its management library, or where it may not look, nothing is known."""
-
-    def __init__(self, watch: DeviceWatch | None, reasons: Mapping[int, str]) -> None:
-        """Take what looks at a device, and the names of the reasons for which it is slowed down."""
-        self._watch = watch
-        self._names = reasons
-        self.start_sample()
+        return None
 
     def start_sample(self) -> None:
         """Forget what was read: what slowed down an earlier sample says nothing of the next one."""
@@ -59,30 +58,17 @@ class Clocks:
 
         A reason counts for the whole sample, whenever it was read.
         """
-        if self._watch is None or time.monotonic() - self._read_at < READ_INTERVAL_S:
+        if time.monotonic() - self._read_at < READ_INTERVAL_S:
             return
-        reading = self._watch.clock()
+        reading, self._read_at = self.clock(), time.monotonic()
         if reading is None:
-            self._watch, self.state = None, ClockState()
+            self.state = ClockState()
             return
         self._reasons |= reading.reasons
-        self.state = ClockState(reading.megahertz, named(self._reasons, self._names))
-        self._read_at = time.monotonic()
+        names = ", ".join(name for bit, name in self.slowdowns.items() if self._reasons & bit)
+        self.state = ClockState(reading.megahertz, names or None)
 
     def megahertz(self) -> int | None:
         """Return the clock of this moment."""
-        reading = None if self._watch is None else self._watch.clock()
+        reading = self.clock()
         return None if reading is None else reading.megahertz
-
-    def temperature_c(self) -> int | None:
-        """Return the temperature of this moment in degrees Celsius."""
-        return None if self._watch is None else self._watch.temperature_c()
-
-    def energy_j(self) -> float | None:
-        """Return the energy in J that the device has taken since some moment."""
-        return None if self._watch is None else self._watch.energy_j()
-
-
-def named(reasons: int, names: Mapping[int, str]) -> str | None:
-    """Return why a device is slowed down, or None; bits without a name do not slow it down."""
-    return ", ".join(name for bit, name in names.items() if reasons & bit) or None

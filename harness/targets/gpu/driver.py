@@ -3,19 +3,20 @@
 CUDA's driver, the emulator, HIP and OpenCL differ behind this and nowhere else.
 """
 
-import ctypes
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
-from harness.artifact.bound_call import Sample
 from harness.artifact.device_facts import DriverMetrics
 from harness.errors import HarnessError
 from harness.targets.gpu.launch import GpuKernel
+
+if TYPE_CHECKING:
+    from harness.targets.gpu.event_timer import EventTimer
 
 Enqueue = Callable[[], None]
 """Starts work on a device, or does it at once."""
@@ -60,7 +61,7 @@ class Driver(ABC):
         """Return what a thread is in while it uses the driver, see `Executable.turn`; by default nothing."""
         return nullcontext()
 
-    def timer(self) -> "Timer | None":
+    def timer(self) -> "EventTimer | None":
         """Return what times launches on the device's own clock; None where it has none."""
         return None
 
@@ -76,21 +77,6 @@ class Driver(ABC):
         return DriverMetrics()
 
 
-class PackedArguments:
-    """A kernel's arguments as the drivers of CUDA and HIP take them: the address of each."""
-
-    def __init__(self, values: Sequence[int]) -> None:
-        """Take the addresses of a kernel's buffers, 0 where it takes a null pointer."""
-        self._values = (ctypes.c_void_p * len(values))(*values)
-        first, size = ctypes.addressof(self._values), ctypes.sizeof(ctypes.c_void_p)
-        self._addresses = (ctypes.c_void_p * len(values))(*(first + size * at for at in range(len(values))))
-
-    @property
-    def address(self) -> int:
-        """The address of the array of addresses; valid as long as this object lives."""
-        return ctypes.addressof(self._addresses)
-
-
 @dataclass(frozen=True)
 class CallGraphs:
     """Calls that a device takes as one graph, and the same graph without them."""
@@ -102,22 +88,6 @@ class CallGraphs:
     """Empties the caches and calls, so many times."""
     without_calls: Enqueue
     """Empties the caches so many times."""
-
-
-class Timer(Protocol):
-    """Times what is enqueued on a device."""
-
-    def sample(self, launch: Enqueue, min_seconds: float) -> Sample:
-        """Return a sample of calls that together take at least `min_seconds`."""
-
-    def sample_graphs(self, graphs: CallGraphs, min_seconds: float) -> Sample:
-        """Return one of calls that are launched as a graph."""
-
-    def energy(self, launch: Enqueue, seconds: float) -> float | None:
-        """Return the energy in J of a call, over calls for so many seconds; None where nothing counts it."""
-
-    def empty_caches(self) -> None:
-        """Enqueue what leaves nothing of an earlier call in the last-level cache."""
 
 
 class Events(Protocol):

@@ -25,9 +25,8 @@ class EventTimer:
     """Times what a function enqueues on a device's queue.
 
     The last-level cache is overwritten before each call.  That also keeps the device busy while the host
-    enqueues the call, so that the time between the events is the kernels' own, without the host's.  What the
-    host needs is told apart: the time of a call on an idle device, until its result is there, less its time
-    by events.
+    enqueues the call, so that the time between the events is the kernels' own.  What the host needs is told
+    apart: the time of a call on an idle device less its time by events.
     """
 
     def __init__(self, events: Events, caches: DeviceMemory, clocks: Clocks) -> None:
@@ -46,7 +45,8 @@ class EventTimer:
         facts = DeviceFacts(timed_by="events", launch_s=self._launch_seconds(launch))
 
         def calls_seconds() -> tuple[float, float]:
-            seconds = self._call_seconds(launch)
+            self.empty_caches()
+            seconds = self._seconds(launch)
             return seconds, seconds
 
         return self._sample(calls_seconds, 1, min_seconds, facts)
@@ -114,11 +114,6 @@ class EventTimer:
             throttled=state.throttled,
         )
 
-    def _call_seconds(self, launch: Enqueue) -> float:
-        """Return the time of one call, with nothing of its inputs in the caches."""
-        self.empty_caches()
-        return self._seconds(launch)
-
     def _seconds(self, work: Enqueue) -> float:
         """Return the time of some work by the events, and read the clocks while it is done."""
         self._enqueue(work)
@@ -139,7 +134,6 @@ class EventTimer:
         self._events.record(self._end)
 
     def _wait(self) -> float:
-        """Wait for the end of a call and return its time by the events."""
         self._events.wait(self._end)
         return self._events.seconds_between(self._start, self._end)
 

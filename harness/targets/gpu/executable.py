@@ -1,6 +1,6 @@
 """Kernels of a GPU target, ready to be called: the same for every driver."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
@@ -15,8 +15,8 @@ from harness.problem.dtypes import buffer_dtype
 from harness.problem.inputs import Inputs
 from harness.problem.outputs import OUTPUT
 from harness.problem.pages import Paging
-from harness.targets.gpu.driver import CallGraphs, DeviceMemory, Driver, Timer
-from harness.targets.gpu.event_timer import call_graphs
+from harness.targets.gpu.driver import CallGraphs, DeviceMemory, Driver
+from harness.targets.gpu.event_timer import EventTimer, call_graphs
 from harness.targets.gpu.launch import POISON, GpuLaunch
 from harness.targets.lowering.buffers import Buffer, checked_input
 
@@ -34,13 +34,13 @@ class GpuKernels(Executable):
 
         Raises `OutOfMemoryError` where there is no memory for one of these.
         """
-        given = inputs.buffers(self.problem)
+        arrays = inputs.buffers(self.problem)
         memory: dict[str, DeviceMemory] = {}
         for name, buffer in self.plan.buffers.items():
             with memory_for(buffer.need):
                 memory[name] = self.driver.allocate(buffer.bytes, name, is_input=buffer.is_input)
             if buffer.is_input:
-                memory[name].write(checked_input(given, buffer))
+                memory[name].write(checked_input(arrays, buffer))
         return GpuCall(self, memory, inputs.paging)
 
     def driver_metrics(self) -> DriverMetrics:
@@ -65,27 +65,28 @@ class GpuCall(BoundCall):
             executable.driver.prepare(kernel, [memory[buffer.name] for buffer in kernel.buffers])
             for kernel in executable.plan.kernels
         ]
-        self._timer: Timer | None = None
+        self._timer: EventTimer | None = None
         self._graphs: CallGraphs | None = None
 
     def poison(self) -> None:
         """Fill output and workspaces with NaN."""
-        for name, buffer in self._executable.plan.buffers.items():
-            if not buffer.is_input:
-                self._memory[name].fill(POISON)
+        self._fill(lambda buffer: not buffer.is_input)
 
     def poison_outputs(self) -> None:
         """Fill outputs with NaN."""
+        self._fill(lambda buffer: buffer.is_output)
+
+    def _fill(self, is_wanted: Callable[[Buffer], bool]) -> None:
         for name, buffer in self._executable.plan.buffers.items():
-            if buffer.is_output:
+            if is_wanted(buffer):
                 self._memory[name].fill(POISON)
 
     def take_inputs(self, inputs: Inputs) -> bool:
         """Copy those inputs to the device that differ from one call to the next."""
-        given = replace(inputs, paging=self._paging).buffers(self._executable.problem)
+        arrays = replace(inputs, paging=self._paging).buffers(self._executable.problem)
         for name, buffer in self._executable.plan.buffers.items():
             if buffer.is_input and name in CHANGING:
-                self._memory[name].write(checked_input(given, buffer))
+                self._memory[name].write(checked_input(arrays, buffer))
         return True
 
     def run(self) -> None:
@@ -125,7 +126,7 @@ class GpuCall(BoundCall):
         shape = buffer.given_shape or buffer.shape
         return self._memory[buffer.name].read(buffer_dtype(buffer.dtype), shape)
 
-    def _device_timer(self) -> Timer | None:
+    def _device_timer(self) -> EventTimer | None:
         """Return what times calls on the device's own clock, made when it is first asked for."""
         self._timer = self._timer or self._executable.driver.timer()
         return self._timer

@@ -1,7 +1,6 @@
 """Tensors of many tiles that a workgroup keeps from one loop to the next, in the memory that its lanes share.
 
-A loop fills them tile by tile, later loops read them.  All lanes arrive at the end of an iteration that
-writes: its tiles may overlap those of the next one, and others read them afterwards.
+All lanes arrive at the end of an iteration that writes: others read its tiles afterwards.
 """
 
 from mlir import ir

@@ -13,8 +13,10 @@ from harness.layouts.distribution.distributor import Distributor, VendorRule
 from harness.layouts.distribution.lane_coordinates import LaneCoordinates, index
 from harness.layouts.distribution.rules import rules_with
 from harness.targets.gpu.shared_memory import ALIGNMENT, place
-from harness.targets.lowering.grid_points import coordinates_of
+from harness.targets.lowering.grid_order import coordinates_of
 
+KERNELS = "kernels"
+"""Name of the `gpu.module`."""
 SHARED_ARRAY = "shared"
 """Name of the array in shared memory that all kernels of a module have, sized when they are launched."""
 
@@ -32,20 +34,35 @@ class KernelShape:
     """Extra passes of the accesses to shared memory that stand in the code."""
 
 
-def distribute_kernel(
-    function: ir.OpView, analysis: LayoutAnalysis, module: ir.OpView, vendor_rules: Sequence[VendorRule]
-) -> KernelShape:
-    """Append the lane's function of a kernel to a `gpu.module`, and return how it is launched."""
-    name = ir.StringAttr(function.attributes["sym_name"]).value
-    threads = analysis.tiling.threads
-    kernel = gpu.GPUFuncOp(
+def gpu_module() -> ir.Module:
+    """Return a module with an empty `gpu.module`."""
+    module = ir.Module.create()
+    module.operation.attributes["gpu.container_module"] = ir.UnitAttr.get()
+    with ir.InsertionPoint(module.body):
+        kernels = gpu.GPUModuleOp(KERNELS)
+        if len(kernels.regions[0].blocks) == 0:
+            kernels.regions[0].blocks.append()
+    return module
+
+
+def append_kernel(function: ir.OpView, module: ir.OpView, threads: int) -> gpu.GPUFuncOp:
+    """Append an empty kernel with the name and the arguments of a function to a `gpu.module`."""
+    return gpu.GPUFuncOp(
         ir.FunctionType.get(function.type.inputs, []),
-        name,
+        ir.StringAttr(function.attributes["sym_name"]).value,
         kernel=True,
         known_block_size=[threads, 1, 1],
         ip=ir.InsertionPoint(module.regions[0].blocks[0]),
         loc=function.location,
     )
+
+
+def distribute_kernel(
+    function: ir.OpView, analysis: LayoutAnalysis, module: ir.OpView, vendor_rules: Sequence[VendorRule]
+) -> KernelShape:
+    """Append the lane's function of a kernel to a `gpu.module`, and return how it is launched."""
+    threads = analysis.tiling.threads
+    kernel = append_kernel(function, module, threads)
     entry = kernel.add_entry_block()
     with ir.InsertionPoint(entry), function.location:
         thread = gpu.thread_id(gpu.Dimension.x)
@@ -67,11 +84,10 @@ def distribute_kernel(
                 _distribute_grid(operation, distributor, coordinates_of(point, sizes))
             elif operation.name != "memref.alloc":
                 distributor.run([operation])
-    return KernelShape(name, math.prod(sizes), threads, shared_bytes, distributor.bank_conflicts)
+    return KernelShape(kernel.name.value, math.prod(sizes), threads, shared_bytes, distributor.bank_conflicts)
 
 
 def _distribute_grid(grid: ir.OpView, distributor: Distributor, coordinates: list[ir.Value]) -> None:
-    """Let each workgroup do one point of the grid."""
     block = grid.regions[0].blocks[0]
     for argument, coordinate in zip(block.arguments, coordinates, strict=True):
         distributor.define(argument, coordinate)

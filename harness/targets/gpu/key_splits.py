@@ -33,7 +33,6 @@ def key_splits(multiprocessors: int, workgroups: int, key_tiles: int) -> int:
 
 
 def _filling(workgroups: int, at_a_time: int) -> float:
-    """Return which share of the places in its waves a grid fills."""
     waves = -(-workgroups // at_a_time)
     return workgroups / (waves * at_a_time)
 

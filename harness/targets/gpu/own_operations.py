@@ -1,10 +1,11 @@
 """Operations of a lane that a vendor's hardware has another operation or instruction for."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from mlir import ir
-from mlir.dialects import arith
+from mlir.dialects import arith, llvm, vector
 
+from harness.errors import BuildError
 from harness.ir.walk import operations_within
 
 Replacement = Callable[[ir.OpView], ir.Value | None]
@@ -22,6 +23,30 @@ def replace_operations(module: ir.Module, replacements: Mapping[str, Replacement
         if result is not None:
             operation.results[0].replace_all_uses_with(result)
             operation.operation.erase()
+
+
+def by_intrinsic(intrinsic: str) -> Replacement:
+    """Return what replaces an operation on f32, or on vectors of it, by calls of an intrinsic.
+
+    The replacement raises `BuildError` for other types.
+    """
+
+    def replacement(operation: ir.OpView) -> ir.Value:
+        return call(operation.name, list(operation.operands))
+
+    def call(name: str, values: Sequence[ir.Value]) -> ir.Value:
+        kind = values[0].type
+        if isinstance(kind, ir.VectorType):
+            elements = [
+                call(name, [vector.extract(value, [], [at]) for value in values])
+                for at in range(kind.shape[0])
+            ]
+            return vector.from_elements(kind, elements)
+        if str(kind) != "f32":
+            raise BuildError(f"{name} of {kind}: the instruction takes f32")
+        return llvm.call_intrinsic(kind, intrinsic, list(values), [], [])
+
+    return replacement
 
 
 def maximum_of_numbers(operation: ir.OpView) -> ir.Value:

@@ -1,11 +1,10 @@
 """The pipeline for every GPU: from tiled kernels on tensors to a device's code, stage by stage."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from mlir import ir
-from mlir.dialects import gpu
 
 from harness.ir.walk import functions_of
 from harness.layouts.analysis import LayoutAnalysis
@@ -14,11 +13,10 @@ from harness.targets.base import Stage
 from harness.targets.gpu.emulation import EMULATED, emulate
 from harness.targets.gpu.kept_tiles import keep_in_shared_memory
 from harness.targets.gpu.kernel_build import KernelBuild, on_module, verified_text
-from harness.targets.gpu.kernel_function import distribute_kernel
+from harness.targets.gpu.kernel_function import distribute_kernel, gpu_module
 from harness.targets.gpu.matrix_operands import narrow_matrix_operands
-from harness.targets.gpu.operand_loads import load_by_step
 from harness.targets.gpu.prefetches import prefetch_next_tiles
-from harness.targets.gpu.product_order import compute_just_in_time, multiply_by_step
+from harness.targets.gpu.product_order import compute_just_in_time, load_by_step, multiply_by_step
 from harness.targets.gpu.rereading import has_room, read_again_in_loops
 from harness.targets.gpu.scores_ahead import compute_scores_ahead
 from harness.targets.gpu.staging import stage_matrix_operands
@@ -38,9 +36,6 @@ from harness.targets.lowering.tile_axes import see_tiles_along_last_axes
 from harness.targets.lowering.transforms import run_passes
 from harness.targets.lowering.vectorize import carry_accumulators, hoist_from_innermost_loops, vectorize
 from harness.targets.lowering.whole_buffers import index_whole_buffers
-
-KERNELS = "kernels"
-"""Name of the `gpu.module`."""
 
 
 def stages(vendor: Vendor, route: Sequence[Stage] | None = None) -> tuple[Stage, ...]:
@@ -63,28 +58,57 @@ def to_llvm_ir(vendor: Vendor) -> tuple[Stage, ...]:
             "products take their operands in the type that is stored",
             on_module(narrow_matrix_operands),
         ),
-        Stage("scores-ahead", "the next tile's scores before the softmax of this one", _score_ahead),
-        Stage("staged", "tiles of Q, K and V pass through shared memory, copied ahead of the loop", _stage),
+        Stage(
+            "scores-ahead",
+            "the next tile's scores before the softmax of this one",
+            _on_kernels(
+                lambda kernel, build: compute_scores_ahead(kernel),
+                lambda build: build.strategy.scores == "ahead",
+                simplifies=True,
+            ),
+        ),
+        Stage(
+            "staged",
+            "tiles of Q, K and V pass through shared memory, copied ahead of the loop",
+            _on_kernels(_stage),
+        ),
         Stage(
             "read-again",
             "operands that registers have no room for are read from memory in each iteration",
-            _read_again,
+            _on_kernels(
+                lambda kernel, build: read_again_in_loops(kernel, is_staged=build.vendor.staging is not None),
+                _reads_again,
+            ),
         ),
-        Stage("prefetched", "loops ask for the tiles of their next iteration", _prefetch),
+        Stage(
+            "prefetched",
+            "loops ask for the tiles of their next iteration",
+            _on_kernels(
+                lambda kernel, build: prefetch_next_tiles(kernel),
+                lambda build: build.strategy.prefetches == "next-tile",
+                simplifies=True,
+            ),
+        ),
         Stage(
             "loads-by-step",
             "a load of operands is for one step of a product, where registers are full",
-            _load_by_step,
+            _on_kernels(
+                lambda kernel, build: load_by_step(kernel),
+                lambda build: build.strategy.operand_loads == "one-step",
+            ),
         ),
         Stage(
             "products-by-step",
             "all fragments of a product take a step of its depth before the next one",
-            _multiply_by_step,
+            _on_kernels(lambda kernel, build: multiply_by_step(kernel), _goes_by_step),
         ),
         Stage(
             "wide-stores",
             "results pass through shared memory, so that lanes store 16 bytes at once",
-            _store_wide,
+            _on_kernels(
+                lambda kernel, build: store_wide(kernel, build.tiling),
+                lambda build: build.strategy.output_stores == "wide",
+            ),
         ),
         Stage("laid-out", "layouts of vectors as attributes, and the conflicts between them", _lay_out),
         Stage("partial-sums", "lanes add up their parts of a row's sum after the loop", _defer_sums),
@@ -105,7 +129,7 @@ def compile_kernels(build: KernelBuild, folder: Path, route: Sequence[Stage] | N
     route = to_llvm_ir(vendor) if route is None else route
     recorder = StageRecorder(folder, stages(vendor, route))
     recorder.run_all(route, build)
-    vendor.require_resources(build.kernels)
+    vendor.require_room(build.kernels)
     with ThreadPoolExecutor(1) as beside:  # a part of the time passes in other processes
         emitting = beside.submit(recorder.run_all, vendor.code_generation().emission, build)
         build.emulation = emulate(build.llvm_ir, vendor.emulated_device, recorder)
@@ -141,64 +165,40 @@ def _order(build: KernelBuild) -> str:
     return str(build.module)
 
 
-def _score_ahead(build: KernelBuild) -> str | None:
-    if build.strategy.scores == "in-turn":
-        return None
-    for function in functions_of(build.module):
-        compute_scores_ahead(function)
-    run_passes(build.module, "canonicalize", "cse")
-    return str(build.module)
+def _on_kernels(
+    change: Callable[[ir.OpView, KernelBuild], object],
+    is_wanted: Callable[[KernelBuild], bool] = lambda build: True,
+    *,
+    simplifies: bool = False,
+) -> Callable[[KernelBuild], str | None]:
+    """Return the `run` of a stage that changes each kernel, and then simplifies, where it is wanted."""
+
+    def run(build: KernelBuild) -> str | None:
+        if not is_wanted(build):
+            return None
+        for kernel in functions_of(build.module):
+            change(kernel, build)
+        if simplifies:
+            run_passes(build.module, "canonicalize", "cse")
+        return str(build.module)
+
+    return run
 
 
-def _stage(build: KernelBuild) -> str:
+def _stage(kernel: ir.OpView, build: KernelBuild) -> None:
     if build.vendor.staging is not None:
-        for function in functions_of(build.module):
-            stage_matrix_operands(function, build.vendor.staging, build.strategy.staging_slots, build.tiling)
-    return str(build.module)
+        stage_matrix_operands(kernel, build.vendor.staging, build.strategy.staging_slots, build.tiling)
 
 
-def _read_again(build: KernelBuild) -> str | None:
+def _reads_again(build: KernelBuild) -> bool:
     if build.strategy.query_operand == "registers":
-        return None
+        return False
     most_bytes = build.vendor.workgroup_shared_bytes
-    if most_bytes is not None and not has_room(build.module, most_bytes):
-        return None
-    for function in functions_of(build.module):
-        read_again_in_loops(function, is_staged=build.vendor.staging is not None)
-    return str(build.module)
+    return build.vendor.staging is None or most_bytes is None or has_room(build.module, most_bytes)
 
 
-def _prefetch(build: KernelBuild) -> str | None:
-    if build.strategy.prefetches != "next-tile":
-        return None
-    for function in functions_of(build.module):
-        prefetch_next_tiles(function)
-    run_passes(build.module, "canonicalize", "cse")
-    return str(build.module)
-
-
-def _load_by_step(build: KernelBuild) -> str | None:
-    if build.strategy.operand_loads == "several-steps":
-        return None
-    for function in functions_of(build.module):
-        load_by_step(function)
-    return str(build.module)
-
-
-def _multiply_by_step(build: KernelBuild) -> str | None:
-    if build.strategy.product_order == "by-fragment":
-        return None
-    for function in functions_of(build.module):
-        multiply_by_step(function)
-    return str(build.module)
-
-
-def _store_wide(build: KernelBuild) -> str | None:
-    if build.strategy.output_stores == "direct":
-        return None
-    for function in functions_of(build.module):
-        store_wide(function, build.tiling)
-    return str(build.module)
+def _goes_by_step(build: KernelBuild) -> bool:
+    return build.strategy.product_order == "by-step"
 
 
 def _lay_out(build: KernelBuild) -> str:
@@ -217,7 +217,7 @@ def _defer_sums(build: KernelBuild) -> str | None:
 
 
 def _distribute(build: KernelBuild) -> str:
-    lanes, rules = _gpu_module(), build.vendor.code_generation().rules
+    lanes, rules = gpu_module(), build.vendor.code_generation().rules
     for function, analysis in zip(functions_of(build.module), build.analyses, strict=True):
         shape = distribute_kernel(function, analysis, lanes.body.operations[0], rules)
         build.shapes.append(shape)
@@ -227,19 +227,8 @@ def _distribute(build: KernelBuild) -> str:
 
 
 def _order_by_need(build: KernelBuild) -> str | None:
-    if build.strategy.product_order == "by-fragment":
+    if not _goes_by_step(build):
         return None
     compute_just_in_time(build.module)
     build.module.operation.verify()
     return verified_text(build.module)
-
-
-def _gpu_module() -> ir.Module:
-    """Return a module with an empty `gpu.module`."""
-    module = ir.Module.create()
-    module.operation.attributes["gpu.container_module"] = ir.UnitAttr.get()
-    with ir.InsertionPoint(module.body):
-        kernels = gpu.GPUModuleOp(KERNELS)
-        if len(kernels.regions[0].blocks) == 0:
-            kernels.regions[0].blocks.append()
-    return module

@@ -1,8 +1,7 @@
 """The stage `prefetched`: each iteration of a loop asks for the tiles that the next one reads.
 
-Lanes that read operands of products directly wait for memory when the operands are not in a cache.  A
-prefetch takes no registers, and nobody waits for it.  It is asked for where an iteration begins, so that all
-of the iteration's products go on meanwhile.
+A prefetch takes no registers, and nobody waits for it.  It stands where an iteration begins, so that all of
+the iteration's products go on meanwhile.
 """
 
 from mlir import ir
@@ -24,7 +23,7 @@ def prefetch_next_tiles(function: ir.OpView) -> None:
 
     The last iteration of all names the tile again that is the last of the buffer.
     """
-    for loop in [found for found in operations_within(function) if found.name == "scf.for"]:
+    for loop in [operation for operation in operations_within(function) if operation.name == "scf.for"]:
         reads = [operation for operation in ForLoop(loop).body.operations if _is_of_tiles(operation)]
         with ir.InsertionPoint.at_block_begin(ForLoop(loop).body), loop.location:
             if reads:
@@ -50,8 +49,7 @@ def _prefetch(read: ir.OpView, loop: ForLoop, following: ir.Value) -> None:
     """Emit the prefetch of what a read reads in the following iteration, if that is something else."""
     buffer, *operands = read.operands
     kind, rank = ir.VectorType(read.results[0].type), ir.MemRefType(buffer.type).rank
-    known = {loop.position: following}
-    indices = [_in_iteration(value, loop, known) for value in operands[:rank]]
+    indices = loop.at_iteration(operands[:rank], following)
     if indices == operands[:rank]:
         return
     for axis, size in zip((-2, -1), kind.shape, strict=True):
@@ -60,16 +58,3 @@ def _prefetch(read: ir.OpView, loop: ForLoop, following: ir.Value) -> None:
             indices[axis] = arith.minui(indices[axis], index(last))
     asked = memref.prefetch(buffer, indices, False, NEAREST, True)
     asked.attributes[PREFETCHED_TILE] = ir.DenseI64ArrayAttr.get(list(kind.shape))
-
-
-def _in_iteration(value: ir.Value, loop: ForLoop, known: dict[ir.Value, ir.Value]) -> ir.Value:
-    """Return an index as another iteration has it; `known` has its position, and gets what is computed."""
-    owner = value.owner
-    if value in known or isinstance(owner, ir.Block) or owner.operation.block != loop.body:
-        return known.get(value, value)
-    operands = [_in_iteration(operand, loop, known) for operand in owner.operands]
-    copy = owner.operation.clone()
-    for number, operand in enumerate(operands):
-        copy.operands[number] = operand
-    known[value] = copy.results[0]
-    return known[value]

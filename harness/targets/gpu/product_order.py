@@ -1,10 +1,8 @@
-"""The stages `products-by-step` and `just-in-time`: in which order a lane's instructions stand.
+"""The stages `loads-by-step`, `products-by-step` and `just-in-time`: the order of a lane's instructions.
 
-A product of tiles is many matrix instructions.  In the order of the result's fragments each of them goes
-along the whole depth, so that all of an operand is needed at a time.  In the order of steps all fragments
-take one step of the depth, then the next one: what is loaded or computed for a step is needed no longer after
-it.  That holds only if it stands just before its step, and not, as whole tiles are distributed, each
-operation after the one before it.  An assembler orders instructions anew, but starts from what it is given.
+A product of tiles is many matrix instructions.  If all fragments of the result take one step of the depth
+before the next one, what is loaded for a step is needed no longer after it.  That holds only if it stands
+just before its step.  An assembler orders instructions anew, but starts from what it is given.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,6 +11,7 @@ from enum import Enum
 from mlir import ir
 
 from harness.ir.walk import operations_within
+from harness.layouts.constraints import in_shared_memory
 from harness.layouts.distribution.transfers import BY_STEP
 
 LOOP, KERNEL = "scf.for", "gpu.func"
@@ -27,6 +26,18 @@ def multiply_by_step(function: ir.OpView) -> None:
     for operation in operations_within(function):
         if operation.name == "vector.contract":
             operation.operation.attributes[BY_STEP] = ir.UnitAttr.get()
+
+
+def load_by_step(function: ir.OpView) -> None:
+    """Mark the reads of operands from shared memory, in place: each load is for one step of a product.
+
+    An instruction that loads several matrices may take those of several steps, or those of one: then the
+    registers of a step are free when it is done.
+    """
+    for read in operations_within(function):
+        is_staged = read.name == "vector.transfer_read" and in_shared_memory(read.operands[0])
+        if is_staged and any(use.owner.name == "vector.contract" for use in read.results[0].uses):
+            read.operation.attributes[BY_STEP] = ir.UnitAttr.get()
 
 
 def compute_just_in_time(module: ir.Module) -> None:
@@ -115,7 +126,7 @@ def _kind_of(operation: ir.Operation) -> _Kind:
     if name.startswith(WITHOUT_BUFFERS):
         return _Kind.PURE
     if any(_is_memory(operand.type) for operand in operation.operands):
-        gives_numbers = [isinstance(one.type, ir.VectorType) for one in operation.results] == [True]
+        gives_numbers = [isinstance(result.type, ir.VectorType) for result in operation.results] == [True]
         return _Kind.READS if gives_numbers else _Kind.MAY_WRITE
     if name.startswith(PURE):
         return _Kind.PURE

@@ -1,8 +1,7 @@
 """The `read-again` stage: operands that loops use are read from memory in each iteration.
 
 An operand that is read before a loop stays in registers for as long as the loop runs.  Where there are not
-enough of them it can stay in shared memory instead, from where a product takes it each time; a vendor whose
-lanes read operands directly takes it from where it was.
+enough of them a product takes it each time from shared memory, or from where lanes read it directly.
 """
 
 from mlir import ir

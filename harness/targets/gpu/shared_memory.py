@@ -1,8 +1,7 @@
 """Where a workgroup's buffers lie in its shared memory: those that are not needed at the same time share it.
 
 A buffer is needed from the first to the last operation that uses it, both taken in the innermost block that
-all uses of the two buffers stand in: in a loop, buffers that one iteration fills and reads one after another
-share memory.  What fills a buffer lets everybody arrive first who may still read from the same memory.
+all uses of the two buffers stand in.  What fills a buffer waits for all who may still read the same memory.
 """
 
 import math
@@ -81,7 +80,6 @@ def _first_free(number: int, buffers: Sequence[SharedBuffer], offsets: Mapping[i
 
 
 def _buffers(function: ir.OpView) -> list[SharedBuffer]:
-    """Return all buffers in order, with the operations that use them."""
     uses: dict[ir.Value, list[Path]] = {}
     allocations: list[ir.OpView] = []
 
@@ -100,7 +98,8 @@ def _buffers(function: ir.OpView) -> list[SharedBuffer]:
 
     visit(function, ())
     return [
-        SharedBuffer(one, _bytes(one.results[0].type), tuple(uses[one.results[0]])) for one in allocations
+        SharedBuffer(allocation, _bytes(allocation.results[0].type), tuple(uses[allocation.results[0]]))
+        for allocation in allocations
     ]
 
 

@@ -1,9 +1,8 @@
 """Staging with one slot for each operand of a loop: the copies take turns.
 
-While products read one operand, the next one is copied.  As soon as all warps are through with an operand
-its slot is filled anew.  For K and V: V arrives during Q·Kᵀ, the next K during softmax and P·V, as in
-FlashAttention-2's kernels (Dao, 2023).  It takes a barrier for each operand and iteration, and half of the
-shared memory of two slots.
+As soon as all warps are through with an operand its slot is filled anew: V arrives during Q·Kᵀ, the next K
+during softmax and P·V, as in FlashAttention-2's kernels (Dao, 2023).  It takes a barrier for each operand and
+iteration, and half of the shared memory of two slots.
 """
 
 import itertools
@@ -12,8 +11,9 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import arith, gpu
 
+from harness.ir.builder import index
 from harness.ir.for_loop import ForLoop
-from harness.targets.gpu.staged_tile import Staged, index, is_before, wait_for_readers, when
+from harness.targets.gpu.staged_tile import Staged, is_before, wait_for_readers, when
 from harness.targets.gpu.vendor import Staging
 
 
@@ -22,14 +22,14 @@ def can_take_turns(group: Sequence[Staged]) -> bool:
     if len(group) < 2:
         return False
     ordered = _in_order(group)
-    return all(_last_use(one) < _first_use(other) for one, other in itertools.pairwise(ordered))
+    return all(_last_use(operand) < _first_use(other) for operand, other in itertools.pairwise(ordered))
 
 
 def read_in_turn(loop: ir.OpView, group: Sequence[Staged], staging: Staging) -> None:
     """Copy each operand while those before it are in use; the last one waits for its own iteration."""
     lower, upper, step = ForLoop(loop).bounds
     ordered = _in_order(group)
-    memory = [found.allocated(slots=1) for found in ordered]
+    memory = [operand.allocated(slots=1) for operand in ordered]
     operations = list(ForLoop(loop).body.operations)
     iteration = ForLoop(loop).position
     with ir.InsertionPoint(loop), loop.location:
@@ -37,8 +37,8 @@ def read_in_turn(loop: ir.OpView, group: Sequence[Staged], staging: Staging) -> 
         wait_for_readers(loop)
         when(is_before(lower, upper), lambda: _copy_all(ordered[:-1], memory, zero, lower))
         staging.commit()
-    first_uses = [operations[_first_use(found)] for found in ordered]
-    starts = [operations[0], *(operations[_last_use(found) + 1] for found in ordered[:-1])]
+    first_uses = [operations[_first_use(operand)] for operand in ordered]
+    starts = [operations[0], *(operations[_last_use(operand) + 1] for operand in ordered[:-1])]
     for turn, start in enumerate(starts):
         free = turn - 1  # of the operands: all warps are through with it when they have arrived
         with ir.InsertionPoint(start), loop.location:
@@ -49,40 +49,41 @@ def read_in_turn(loop: ir.OpView, group: Sequence[Staged], staging: Staging) -> 
             else:
                 _copy_next(ordered[free], memory[free], zero, arith.addi(iteration, step), upper)
             staging.commit()
-    for found, buffer, use in zip(ordered, memory, first_uses, strict=True):
-        with ir.InsertionPoint(use), found.read.location:
-            found.read_from(buffer, zero)
+    for operand, buffer, use in zip(ordered, memory, first_uses, strict=True):
+        with ir.InsertionPoint(use), operand.read.location:
+            operand.read_from(buffer, zero)
 
 
 def _copy_all(
     staged: Sequence[Staged], memory: Sequence[ir.Value], slot: ir.Value, iteration: ir.Value
 ) -> None:
-    for found, buffer in zip(staged, memory, strict=False):
-        found.copy_to(buffer, slot, iteration)
+    for operand, buffer in zip(staged, memory, strict=False):
+        operand.copy_to(buffer, slot, iteration)
 
 
-def _copy_next(found: Staged, buffer: ir.Value, slot: ir.Value, following: ir.Value, upper: ir.Value) -> None:
-    when(is_before(following, upper), lambda: found.copy_to(buffer, slot, following))
+def _copy_next(
+    operand: Staged, buffer: ir.Value, slot: ir.Value, following: ir.Value, upper: ir.Value
+) -> None:
+    when(is_before(following, upper), lambda: operand.copy_to(buffer, slot, following))
 
 
 def _in_order(group: Sequence[Staged]) -> list[Staged]:
-    """Return operands in the order in which a loop uses them."""
     return sorted(group, key=_first_use)
 
 
-def _first_use(found: Staged) -> int:
-    return min(_positions_of_uses(found))
+def _first_use(operand: Staged) -> int:
+    return min(_positions_of_uses(operand))
 
 
-def _last_use(found: Staged) -> int:
-    return max(_positions_of_uses(found))
+def _last_use(operand: Staged) -> int:
+    return max(_positions_of_uses(operand))
 
 
-def _positions_of_uses(found: Staged) -> list[int]:
+def _positions_of_uses(operand: Staged) -> list[int]:
     """Return the positions, in the block that reads an operand, of the operations that use it."""
-    block = found.read.operation.block
+    block = operand.read.operation.block
     positions = {operation.operation: number for number, operation in enumerate(block.operations)}
-    return [positions[_within(use.owner.operation, block)] for use in found.read.results[0].uses]
+    return [positions[_within(use.owner.operation, block)] for use in operand.read.results[0].uses]
 
 
 def _within(operation: ir.Operation, block: ir.Block) -> ir.Operation:

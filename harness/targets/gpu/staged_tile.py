@@ -9,6 +9,8 @@ from mlir import ir
 from mlir.dialects import affine, arith, gpu, scf, vector
 
 from harness.errors import BuildError
+from harness.ir.builder import index
+from harness.ir.for_loop import ForLoop
 from harness.layouts.analysis import wanted_operand
 from harness.layouts.bank_conflicts import TileAccess, least_conflicting_pitch
 from harness.layouts.constraints import is_vector
@@ -70,7 +72,7 @@ class Staged:
         """Emit a read of the tile, which the lanes share; in a loop an iteration's."""
         indices = list(self.read.operands)[1:-1]
         if self.loop is not None and iteration is not None:
-            indices = _indices_at(self.loop, self.read, iteration)
+            indices = ForLoop(self.loop).at_iteration(indices, iteration)
         copy = self.read.operation.clone()
         for number, at in enumerate(indices):
             copy.operands[1 + number] = at
@@ -80,7 +82,7 @@ class Staged:
         """Emit a write of a tile that was loaded to a slot."""
         if self.is_transposed:
             tile = vector.transpose(_transposed_type(self.tile), tile, [1, 0])
-        identity = _minor_identity(3, 2)
+        identity = ir.AffineMap.get_minor_identity(3, 2)
         vector.TransferWriteOp(
             None, tile, buffer, [slot, index(0), index(0)], identity, in_bounds=_in_bounds()
         )
@@ -90,7 +92,12 @@ class Staged:
         padding = list(self.read.operands)[-1]
         lying = _transposed_type(self.tile) if self.is_transposed else self.tile
         moved: ir.Value = vector.TransferReadOp(
-            lying, buffer, [slot, index(0), index(0)], _minor_identity(3, 2), padding, _in_bounds()
+            lying,
+            buffer,
+            [slot, index(0), index(0)],
+            ir.AffineMap.get_minor_identity(3, 2),
+            padding,
+            _in_bounds(),
         ).result
         if self.is_transposed:
             moved = vector.transpose(self.tile, moved, [1, 0])
@@ -152,11 +159,6 @@ def is_before(iteration: ir.Value, end: ir.Value) -> ir.Value:
     return arith.cmpi(arith.CmpIPredicate.slt, iteration, end)
 
 
-def index(value: int) -> ir.Value:
-    """Return a constant index."""
-    return arith.constant(ir.IndexType.get(), value)
-
-
 def slots_of(iteration: ir.Value, lower: ir.Value, step: ir.Value, count: int) -> tuple[ir.Value, ir.Value]:
     """Return the slot of this iteration and that of the next."""
     done, start, size = (ir.AffineSymbolExpr.get(number) for number in range(3))
@@ -170,27 +172,6 @@ def slots_of(iteration: ir.Value, lower: ir.Value, step: ir.Value, count: int) -
     return slot, other
 
 
-def _indices_at(loop: ir.OpView, read: ir.OpView, iteration: ir.Value) -> list[ir.Value]:
-    """Return the indices of a read as they are in another iteration, computed anew."""
-    body = loop.regions[0].blocks[0]
-    known: dict[ir.Value, ir.Value] = {body.arguments[0]: iteration}
-
-    def at_iteration(value: ir.Value) -> ir.Value:
-        if value in known:
-            return known[value]
-        producer = value.owner
-        if isinstance(producer, ir.Block) or producer.operation.parent != loop.operation:
-            return value
-        operands = [at_iteration(operand) for operand in producer.operands]
-        copy = producer.operation.clone()
-        for number, operand in enumerate(operands):
-            copy.operands[number] = operand
-        known[value] = copy.results[0]
-        return known[value]
-
-    return [at_iteration(index) for index in list(read.operands)[1:-1]]
-
-
 def _transposed_type(tile: ir.VectorType) -> ir.VectorType:
     rows, columns = tile.shape
     return ir.VectorType.get([columns, rows], tile.element_type)
@@ -202,10 +183,6 @@ def _runs_down_rows(use: ir.OpOperand) -> bool:
     first = ir.AffineMapAttr(maps[use.operand_number]).value.results[0]
     kinds = ir.ArrayAttr(use.owner.attributes["iterator_types"])
     return "reduction" in str(kinds[ir.AffineDimExpr(first).position])
-
-
-def _minor_identity(rank: int, kept: int) -> ir.AffineMap:
-    return ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(rank - kept + axis) for axis in range(kept)])
 
 
 def _in_bounds() -> ir.ArrayAttr:

@@ -1,14 +1,9 @@
 """The `staged` stage: tiles that products read pass through shared memory.
 
-A tile that is read in a loop over tiles is copied ahead: while one iteration computes, the copies of the next
-one are on their way, to another slot.  One barrier an iteration is enough: once all warps have
-arrived, the tile of this iteration is there for all, and nobody reads that of the previous one any more.
-
-With one slot for each operand the copies take turns instead: `harness.targets.gpu.single_slots`.  Where
-copies pass through registers a loop loads and stores apart: `harness.targets.gpu.through_registers`.
-
-Rows in shared memory are followed by padding, so that rows which a matrix load takes together, or neighbours
-of a copy, lie in different banks.
+A tile that is read in a loop is copied ahead, to another slot: while one iteration computes, the copies of
+the next one are on their way.  One barrier an iteration is enough.  With one slot for each operand the copies
+take turns instead: `harness.targets.gpu.single_slots`.  Rows are followed by padding, so that rows which a
+matrix load takes together, or neighbours of a copy, lie in different banks.
 """
 
 import math
@@ -16,15 +11,15 @@ import math
 from mlir import ir
 from mlir.dialects import arith, gpu
 
+from harness.ir.builder import index
 from harness.ir.for_loop import ForLoop
 from harness.ir.transfers import FIRST_INDEX
-from harness.ir.walk import operations_within
+from harness.ir.walk import operations_within, terminator_of
 from harness.layouts.distribution.transfers import alignment_of_rows, bytes_of
 from harness.layouts.shared_memory_model import WIDEST_ACCESS_BYTES
 from harness.layouts.warp_tiling import WarpTiling
 from harness.targets.gpu.single_slots import can_take_turns, read_in_turn
-from harness.targets.gpu.staged_tile import Staged, index, is_before, slots_of, wait_for_readers, when
-from harness.targets.gpu.through_registers import read_through_registers
+from harness.targets.gpu.staged_tile import Staged, is_before, slots_of, wait_for_readers, when
 from harness.targets.gpu.vendor import Staging
 
 LEAST_SLOTS_AHEAD = 2
@@ -37,17 +32,17 @@ def stage_matrix_operands(function: ir.OpView, staging: Staging, slots: int, til
     Those that a loop reads have so many slots each, where they can.
     """
     reads = [_staged(operation, staging, tiling) for operation in operations_within(function)]
-    staged = [found for found in reads if found is not None]
+    staged = [operand for operand in reads if operand is not None]
     by_loop: dict[ir.Operation | None, list[Staged]] = {}
-    for found in staged:
-        key = None if found.loop is None else found.loop.operation
-        by_loop.setdefault(key, []).append(found)
+    for operand in staged:
+        key = None if operand.loop is None else operand.loop.operation
+        by_loop.setdefault(key, []).append(operand)
     for loop, group in by_loop.items():
         if loop is None:
-            for found in group:
-                _read_once(found)
+            for operand in group:
+                _read_once(operand)
         elif staging.is_through_registers:
-            read_through_registers(loop.opview, group, slots)
+            _read_ahead(loop.opview, group, staging, slots)
         elif slots == 1 and can_take_turns(group):
             read_in_turn(loop.opview, group, staging)
         else:
@@ -78,40 +73,54 @@ def _is_in_global_memory(buffer: ir.Value) -> bool:
     return producer.name == "memref.subview" and _is_in_global_memory(producer.operands[0])
 
 
-def _read_once(found: Staged) -> None:
-    """Copy the tile, wait for it, and read it from shared memory."""
-    buffer = found.allocated(slots=1)
-    with ir.InsertionPoint(found.read), found.read.location:
+def _read_once(operand: Staged) -> None:
+    buffer = operand.allocated(slots=1)
+    with ir.InsertionPoint(operand.read), operand.read.location:
         zero = index(0)
-        wait_for_readers(found.read)
-        found.copy_to(buffer, zero)
-        found.staging.commit()
-        found.staging.wait()
+        wait_for_readers(operand.read)
+        operand.copy_to(buffer, zero)
+        operand.staging.commit()
+        operand.staging.wait()
         gpu.barrier()
-        found.read_from(buffer, zero)
+        operand.read_from(buffer, zero)
 
 
 def _read_ahead(loop: ir.OpView, group: list[Staged], staging: Staging, slots: int) -> None:
-    """Copy the tiles of the first iteration before the loop, and in each iteration those of the next."""
+    """Copy the tiles of the first iteration before the loop, and in each iteration those of the next.
+
+    Through registers they are loaded before the products and stored after: they are on their way meanwhile.
+    With one slot all warps have to be through with it by then, which takes a second barrier.  The last
+    iteration then loads its own tiles once more: no branch keeps a load from being moved ahead.
+    """
     lower, upper, step = ForLoop(loop).bounds
-    memory = [found.allocated(slots) for found in group]
+    body, iteration = ForLoop(loop).body, ForLoop(loop).position
+    memory = [staged.allocated(slots) for staged in group]
 
     def copy_all(iteration: ir.Value, slot: ir.Value) -> None:
-        for found, buffer in zip(group, memory, strict=True):
-            found.copy_to(buffer, slot, iteration)
+        for staged, buffer in zip(group, memory, strict=True):
+            staged.copy_to(buffer, slot, iteration)
 
     with ir.InsertionPoint(loop), loop.location:
         wait_for_readers(loop)
         when(is_before(lower, upper), lambda: copy_all(lower, index(0)))
         staging.commit()
-    iteration = ForLoop(loop).position
-    with ir.InsertionPoint.at_block_begin(ForLoop(loop).body), loop.location:
+    with ir.InsertionPoint.at_block_begin(body), loop.location:
         slot, other = slots_of(iteration, lower, step, slots)
         staging.wait()
         gpu.barrier()
         following = arith.addi(iteration, step)
-        when(is_before(following, upper), lambda: copy_all(following, other))
-        staging.commit()
-    for found, buffer in zip(group, memory, strict=True):
-        with ir.InsertionPoint(found.read), found.read.location:
-            found.read_from(buffer, slot)
+        if staging.is_through_registers:
+            next_or_same = arith.select(is_before(following, upper), following, iteration)
+            loaded = [staged.load(next_or_same) for staged in group]
+        else:
+            when(is_before(following, upper), lambda: copy_all(following, other))
+            staging.commit()
+    if staging.is_through_registers:
+        with ir.InsertionPoint(terminator_of(body)), loop.location:
+            if slots == 1:
+                gpu.barrier()
+            for staged, tile, buffer in zip(group, loaded, memory, strict=True):
+                staged.store(tile, buffer, other)
+    for staged, buffer in zip(group, memory, strict=True):
+        with ir.InsertionPoint(staged.read), staged.read.location:
+            staged.read_from(buffer, slot)

@@ -81,13 +81,9 @@ DEFAULT = Strategy(
 def choose(tile: WorkgroupTile, options: GpuOptions) -> Strategy:
     """Return the strategy for a tile.
 
-    Q stays in registers where it finds room there.  K and V have one slot each where a second one would cost
-    a resident workgroup, where there is no next tile to copy ahead, and where registers are full: what
-    chooses between slots takes some.  There, loads are for one step of a product, too.  Products go by step
-    where K as a whole takes more registers than the vendor grants an operand.  Where a mask makes a second
-    loop besides, rows are summed in every tile if that spares the first loop its spills.  Scores are computed
-    in turn: ahead they do not pay for their registers yet, in the model.  What lanes read directly is
-    prefetched where the vendor has a form of that.
+    Where registers are full, Q leaves them, K and V have one slot each, and loads are for one step of a
+    product.  Products go by step where K as a whole takes more registers than the vendor grants an operand.
+    Scores are computed in turn: ahead they do not pay for their registers yet, in the model.
 
     Raises `UnsupportedError` for prefetches that it has no form of.
     """

@@ -30,8 +30,8 @@ class GpuTarget(Target):
     default_chip: ClassVar[str]
     """What code is for when neither a chip is named nor a device is there."""
     descriptions: ClassVar[dict[str, str]]
-    builders: ClassVar[tuple[str, ...]] = ("this harness", "IREE")
-    """Whose code there is for its chips."""
+    is_of_iree: ClassVar[bool] = True
+    """Whether IREE, too, makes code for its chips."""
     grid_order: ClassVar[GridOrder] = "longest-first"
 
     @abstractmethod
@@ -50,16 +50,17 @@ class GpuTarget(Target):
     def find_device(self, chip: str | None) -> GpuDevice | None:
         """Return the first device here that runs code for a chip."""
         wanted = self.chip(chip)
-        return next((found for found in devices(self.name) or () if self.runs_on(wanted, found.chip)), None)
+        present = devices(self.name) or ()
+        return next((device for device in present if self.runs_on(wanted, device.chip)), None)
 
     def why_no_device(self, chip: str | None) -> str | None:
         """Return None if a device here runs code for a chip, else the reason."""
         if self.find_device(chip) is not None:
             return None
-        found = devices(self.name)
-        if found is None:
+        present = devices(self.name)
+        if present is None:
             return f"no device: {self.driver} is not installed"
-        names = ", ".join(f"{device.name} ({device.chip})" for device in found)
+        names = ", ".join(map(_named, present))
         return f"no device for {self.chip(chip)}" + (f", only {names}" if names else "")
 
     def what_devices_lack(self) -> str:
@@ -74,9 +75,9 @@ class GpuTarget(Target):
         """Return the name of the device, else that of what stands in for it."""
         from harness.emulator.native_library import compiler
 
-        found = self.find_device(chip)
-        if found is not None:
-            return f"{found.name} ({found.chip})"
+        device = self.find_device(chip)
+        if device is not None:
+            return _named(device)
         return "no device" if compiler() is None else f"emulated {self.chip(chip)}"
 
     def device_of(self, case: Case) -> str:
@@ -102,29 +103,29 @@ class GpuTarget(Target):
 
     def tile_sizes(self, chip: str | None, problem: AttentionProblem) -> TileSizes:
         """Return tiles that the warps of a workgroup share."""
-        from harness.targets.gpu import workgroup
+        from harness.targets.gpu.workgroup import Workgroup
 
-        return workgroup.tile_sizes(self.vendor(self.chip(chip)), problem)
+        return Workgroup(self.vendor(self.chip(chip)), problem).sizes
 
     def key_splits(self, chip: str | None, workgroups: int, key_tiles: int) -> int | None:
         """Return in how many parts the keys are gone over, so that no multiprocessor is idle."""
         from harness.targets.gpu.key_splits import key_splits
 
-        found = self.vendor(self.chip(chip)).multiprocessors
-        return None if found is None else key_splits(found.count, workgroups, key_tiles)
+        units = self.vendor(self.chip(chip)).multiprocessors
+        return None if units is None else key_splits(units.count, workgroups, key_tiles)
 
     def why_unsupported(self, chip: str | None, problem: AttentionProblem) -> str | None:
         """Return None, or what of a problem does not fit a chip's warps and matrix instructions."""
-        from harness.targets.gpu import workgroup
+        from harness.targets.gpu.workgroup import why_unsupported
 
-        return workgroup.why_unsupported(self.vendor(self.chip(chip)), problem)
+        return why_unsupported(self.vendor(self.chip(chip)), problem)
 
     def chosen(self, case: Case) -> dict[str, ParameterValue]:
         """Return how operands are held and moved, as far as options leave it open."""
-        from harness.targets.gpu import workgroup
+        from harness.targets.gpu.workgroup import Workgroup, options_of
 
         vendor = self.vendor(self.chip(chip_of(case.target)))
-        return workgroup.strategy(vendor, case).chosen(workgroup.options_of(case))
+        return Workgroup(vendor, case.problem).strategy(case).chosen(options_of(case))
 
     def route(self, vendor: "Vendor", case: Case) -> Sequence[Stage]:
         """Return the stages that take a case's kernels to LLVM IR."""
@@ -136,17 +137,20 @@ class GpuTarget(Target):
         self, module: "ir.Module", case: Case, key: str, folder: Path, *, flops_executed: int
     ) -> Artifact:
         """Compile tiled kernels for the device and for the emulator."""
-        from harness.targets.gpu import packaging, workgroup
+        from harness.targets.gpu import packaging
         from harness.targets.gpu.kernel_build import KernelBuild
         from harness.targets.gpu.pipeline import compile_kernels
+        from harness.targets.gpu.workgroup import Workgroup
 
         chip = self.chip(chip_of(case.target))
         vendor = self.vendor(chip)
+        workgroup = Workgroup(vendor, case.problem)
         if not self.tiles_keys(case):
-            workgroup.require_even_tiles(vendor, case)
-        strategy, tiling = workgroup.strategy(vendor, case), workgroup.warp_tiling(vendor, case.problem)
+            workgroup.require_even_tiles(case)
         longest_first = self.numbers_longest_first(case)
-        build = KernelBuild(module, vendor, tiling, strategy, longest_first=longest_first)
+        build = KernelBuild(
+            module, vendor, workgroup.tiling, workgroup.strategy(case), longest_first=longest_first
+        )
         stages = compile_kernels(build, folder, self.route(vendor, case))
         launch = GpuLaunch(chip=chip, kernels=build.kernels)
         counted = {"flops_executed": flops_executed, "bank_conflicts": build.bank_conflicts}
@@ -167,11 +171,11 @@ class GpuTarget(Target):
         )
 
     def _build(self) -> Capability:
-        from harness.toolchains.iree import MISSING, installed
+        from harness.toolchains.iree import installed
 
-        builders = self.builders if installed() else tuple(name for name in self.builders if name != "IREE")
-        detail = f"by {' and '.join(builders)}: chips {', '.join(self.descriptions)}" if builders else MISSING
-        return Capability(action="build", available=bool(builders), detail=detail)
+        builders = "this harness and IREE" if self.is_of_iree and installed() else "this harness"
+        detail = f"by {builders}: chips {', '.join(self.descriptions)}"
+        return Capability(action="build", available=True, detail=detail)
 
     def _emulate(self) -> Capability:
         from harness.emulator.native_library import MISSING, compiler
@@ -181,11 +185,13 @@ class GpuTarget(Target):
         return Capability(action="emulate", available=command is not None, detail=detail)
 
     def _run(self) -> Capability:
-        found = devices(self.name)
-        if found:
-            detail = (
-                ", ".join(f"{device.name} ({device.chip})" for device in found) + self.what_devices_lack()
-            )
+        present = devices(self.name)
+        if present:
+            detail = ", ".join(map(_named, present)) + self.what_devices_lack()
         else:
-            detail = f"no device: {self.driver} is not installed" if found is None else "no device"
-        return Capability(action="run", available=bool(found), detail=detail)
+            detail = f"no device: {self.driver} is not installed" if present is None else "no device"
+        return Capability(action="run", available=bool(present), detail=detail)
+
+
+def _named(device: GpuDevice) -> str:
+    return f"{device.name} ({device.chip})"

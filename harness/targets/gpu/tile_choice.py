@@ -1,8 +1,7 @@
 """How large a tile of queries a warp takes, and what of it lies where: estimated before any code is there.
 
-A warp that has two bands of rows reads each operand B once for both, half as often for a product as with one
-band.  But large tiles need more registers and shared memory, and make fewer workgroups, which a small problem
-does not have to spare.
+A warp with two bands of rows reads each operand B once for both.  But large tiles need more registers and
+shared memory, and make fewer workgroups.
 """
 
 from dataclasses import dataclass
@@ -61,7 +60,6 @@ class WorkgroupTile:
 
     @property
     def _element_words(self) -> float:
-        """Words of an element of an operand."""
         return itemsize(self.problem.dtype) / 4 * self.vendor.matrix_instructions[self.problem.dtype].terms
 
     @property
@@ -104,19 +102,21 @@ class WorkgroupTile:
 
         No more than there is room for, and no more than the grid has for each.
         """
-        found = self.vendor.multiprocessors
-        if found is None:
+        multiprocessors = self.vendor.multiprocessors
+        if multiprocessors is None:
             return 1
         tiles = -(-self.problem.seq_q // self.queries)
         workgroups = self.problem.batch * self.problem.heads * tiles * self.parts
-        return min(self._room(found, slots, holds_query=holds_query), -(-workgroups // found.count))
+        return min(
+            self._room(multiprocessors, slots, holds_query=holds_query),
+            -(-workgroups // multiprocessors.count),
+        )
 
-    def _room(self, found: Multiprocessors, slots: int, *, holds_query: bool) -> int:
-        """Return how many such workgroups a multiprocessor has room for."""
+    def _room(self, multiprocessors: Multiprocessors, slots: int, *, holds_query: bool) -> int:
         instruction = self.vendor.matrix_instructions[self.problem.dtype]
-        registers = min(self.registers(holds_query=holds_query), found.registers_of_lane)
+        registers = min(self.registers(holds_query=holds_query), multiprocessors.registers_of_lane)
         shared_bytes = self.shared_bytes(slots, keeps_query=not holds_query)
-        return found.resident(self.warps * instruction.lanes, registers, shared_bytes)
+        return multiprocessors.resident(self.warps * instruction.lanes, registers, shared_bytes)
 
     def holds_query(self) -> bool:
         """Return whether Q finds room in registers beside the rest."""
@@ -124,49 +124,54 @@ class WorkgroupTile:
 
     def fills_registers(self, *, holds_query: bool) -> bool:
         """Return whether a lane has fewer registers than it needs; no where that is not known."""
-        found = self.vendor.multiprocessors
-        return found is not None and self.registers(holds_query=holds_query) > found.registers_of_lane
+        multiprocessors = self.vendor.multiprocessors
+        return (
+            multiprocessors is not None
+            and self.registers(holds_query=holds_query) > multiprocessors.registers_of_lane
+        )
 
     def fits(self, workgroups: int) -> bool:
         """Return whether all but Q finds room in registers, and so many workgroups on a multiprocessor."""
-        found = self.vendor.multiprocessors
-        if found is None:
+        multiprocessors = self.vendor.multiprocessors
+        if multiprocessors is None:
             return True
-        most = found.registers_of_lane + SPARE_REGISTERS
+        most = multiprocessors.registers_of_lane + SPARE_REGISTERS
         return self.registers(holds_query=False) <= most and self.room() >= workgroups
 
     def room(self) -> int:
         """Return how many such workgroups with one slot a multiprocessor has room for; 1 if not known."""
-        found = self.vendor.multiprocessors
-        return 1 if found is None else self._room(found, 1, holds_query=self.holds_query())
+        multiprocessors = self.vendor.multiprocessors
+        return (
+            1 if multiprocessors is None else self._room(multiprocessors, 1, holds_query=self.holds_query())
+        )
 
 
 def bands_of_warp(vendor: Vendor, problem: AttentionProblem, keys: int, warps: int) -> int:
     """Return how many bands of rows each of the warps takes: as many as promise the most work in a time."""
-    found = vendor.multiprocessors
-    if found is None:
+    multiprocessors = vendor.multiprocessors
+    if multiprocessors is None:
         return 1
     rows = warps * vendor.matrix_instructions[problem.dtype].m
     best, most, least = 1, 0.0, 1
     for bands in range(1, MOST_BANDS + 1):
         tile = WorkgroupTile(problem, vendor, bands * rows, keys, warps)
         if bands == 1:
-            least = min(found.wanted_workgroups, max(1, tile.room()))
+            least = min(multiprocessors.wanted_workgroups, max(1, tile.room()))
         elif not tile.fits(least):
             continue
         rate = SMALL_TILE_RATE if bands == 1 else 1.0
-        promised = rate * busy_share(found, problem, bands * rows)
+        promised = rate * busy_share(multiprocessors, problem, bands * rows)
         if promised > most:
             best, most = bands, promised
     return best
 
 
-def busy_share(found: Multiprocessors, problem: AttentionProblem, queries: int) -> float:
+def busy_share(multiprocessors: Multiprocessors, problem: AttentionProblem, queries: int) -> float:
     """Return how much of the time multiprocessors work, when each has as equal a number of tiles as can be.
 
     Rows of a tile that do not exist count as idle.
     """
     tiles = -(-problem.seq_q // queries)
     workgroups = problem.batch * problem.heads * tiles
-    rounds = -(-workgroups // found.count)
-    return workgroups / (rounds * found.count) * problem.seq_q / (tiles * queries)
+    rounds = -(-workgroups // multiprocessors.count)
+    return workgroups / (rounds * multiprocessors.count) * problem.seq_q / (tiles * queries)

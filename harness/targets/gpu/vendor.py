@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness.artifact.artifact import Loader
 from harness.emulator.devices import Device
+from harness.errors import UnsupportedError
 from harness.layouts.matrix_instruction import MatrixInstruction
 from harness.layouts.shared_memory_model import SharedMemoryModel
 from harness.targets.base import Stage
@@ -69,8 +70,6 @@ class CodeGeneration:
 class Vendor:
     """The description of a chip."""
 
-    name: str
-    """The vendor's, `nvidia`."""
     chip: str
     matrix_instructions: Mapping[str, MatrixInstruction]
     """One for each dtype of Q, K and V; they also say how many lanes a warp has."""
@@ -81,8 +80,6 @@ class Vendor:
     shared_memory: SharedMemoryModel | None
     staging: Staging | None
     """None: lanes read operands of products directly."""
-    require_resources: Callable[[Sequence[GpuKernel]], None]
-    """Raises `UnsupportedError` where a workgroup needs more than it may have."""
     code_generation: Callable[[], CodeGeneration]
     device_loader: Loader
     """What runs the device's code on a device."""
@@ -93,7 +90,7 @@ class Vendor:
     multiprocessors: Multiprocessors | None = None
     """None: tiles are as small as the warps allow, and no more workgroups are made than tiles of queries."""
     workgroup_shared_bytes: int | None = None
-    """What a workgroup may have of shared memory, which tiles are chosen by; None: as much as they need."""
+    """What a workgroup may have of shared memory; None: as much as it needs."""
     long_row_bytes: int | None = None
     """Rows of K and of V that together are longer have half of `key_tile`; None where shared memory does not
     matter."""
@@ -108,3 +105,13 @@ class Vendor:
     spares_masked_loops: bool = False
     """Whether nothing is spilled in the loop over whole tiles where registers are full and a mask makes a
     second loop, if rows are summed in every tile and products go by step."""
+
+    def require_room(self, kernels: Sequence[GpuKernel]) -> None:
+        """Raise `UnsupportedError` where a workgroup needs more shared memory than it may have."""
+        most = self.workgroup_shared_bytes
+        for kernel in kernels:
+            if most is not None and kernel.shared_bytes > most:
+                raise UnsupportedError(
+                    f"kernel {kernel.name} needs {kernel.shared_bytes} bytes of shared memory; "
+                    f"a workgroup may have {most} on {self.chip}"
+                )

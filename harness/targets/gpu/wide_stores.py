@@ -1,8 +1,7 @@
 """The `wide-stores` stage: results pass through shared memory on their way out, for fewer stores.
 
-A product leaves each lane pairs of neighbours.  Through shared memory a lane gets 16 bytes of a row, and the
-lanes of a warp whole rows.  The memory is that of operands that nobody reads any more: a workgroup needs no
-more of it than before.  FlashAttention-2 stores its output in the same way (its public kernels).
+A product leaves each lane pairs of neighbours.  Through shared memory, that of operands which nobody reads
+any more, a lane gets 16 bytes of a row.  FlashAttention-2 stores its output in the same way.
 """
 
 from dataclasses import dataclass
@@ -34,7 +33,7 @@ class Passage:
     def saves_stores(self) -> bool:
         """Whether lanes have fewer stores afterwards."""
         before, after = (
-            len(contiguous_accesses(one, self.element_bytes)) for one in (self.held, self.stored)
+            len(contiguous_accesses(layout, self.element_bytes)) for layout in (self.held, self.stored)
         )
         return after < before
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
@@ -55,6 +55,28 @@ class Buffer(BaseModel):
         return self.name in OUTPUTS
 
 
+class KernelPlan(BaseModel):
+    """Kernels in calling order: kept in `artifact.json`, read by executables."""
+
+    model_config = ConfigDict(frozen=True)
+
+    kernels: tuple[Any, ...]
+
+    @property
+    def buffers(self) -> dict[str, Buffer]:
+        """All buffers by name."""
+        return {buffer.name: buffer for kernel in self.kernels for buffer in kernel.buffers}
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Memory that a call needs besides inputs and output."""
+        return sum(buffer.bytes for buffer in self.buffers.values() if buffer.is_workspace)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values for the artifact."""
+        return self.model_dump(mode="json")
+
+
 def describe_buffers(function: "ir.OpView") -> tuple[Buffer, ...]:
     """Read a kernel's buffers off its bufferized function."""
     from mlir import ir
@@ -62,8 +84,8 @@ def describe_buffers(function: "ir.OpView") -> tuple[Buffer, ...]:
     from harness.payloads.arguments import BUFFER, GIVEN_SHAPE, is_workspace
 
     buffers = []
-    for buffer_type, given in zip(function.type.inputs, function.arg_attrs, strict=True):
-        attributes = ir.DictAttr(given)
+    for buffer_type, of_argument in zip(function.type.inputs, function.arg_attrs, strict=True):
+        attributes = ir.DictAttr(of_argument)
         if BUFFER in attributes:
             buffers.append(
                 Buffer(
@@ -81,16 +103,16 @@ def describe_buffers(function: "ir.OpView") -> tuple[Buffer, ...]:
     return tuple(buffers)
 
 
-def checked_input(given: Mapping[str, np.ndarray], buffer: Buffer) -> np.ndarray:
+def checked_input(arrays: Mapping[str, np.ndarray], buffer: Buffer) -> np.ndarray:
     """Return an input in memory order and the kernel's shape.
 
     Raises `InputError` if it is missing or of another shape or type.
     """
     name = ARGUMENT_NAMES.get(buffer.name, buffer.name)
     shape = buffer.given_shape or buffer.shape
-    if buffer.name not in given:
+    if buffer.name not in arrays:
         raise InputError(f"{name}: missing, expected {buffer.dtype}{list(shape)}")
-    array, dtype = given[buffer.name], buffer_dtype(buffer.dtype)
+    array, dtype = arrays[buffer.name], buffer_dtype(buffer.dtype)
     if array.shape != shape or array.dtype != dtype:
         raise InputError(f"{name}: found {array.dtype}{list(array.shape)}, expected {dtype}{list(shape)}")
     return np.ascontiguousarray(array).reshape(buffer.shape)

@@ -1,5 +1,7 @@
 """Where results of a workgroup are written: at once to the part of the output that they are kept in."""
 
+from collections.abc import Sequence
+
 from mlir import ir
 from mlir.dialects import tensor, vector
 
@@ -24,11 +26,7 @@ def write_where_kept(module: ir.Module) -> None:
             continue
         with ir.InsertionPoint(tile.opview), tile.location:
             place = destination(insertion)
-            value, _, *indices = list(write.operands)
-            mapping = ir.AffineMapAttr(write.attributes["permutation_map"]).value
-            sizes = zip(value.type.shape, place.type.shape, strict=True)
-            in_bounds = ir.ArrayAttr.get([ir.BoolAttr.get(size == exists) for size, exists in sizes])
-            kept = vector.TransferWriteOp(place.type, value, place, indices, mapping, in_bounds=in_bounds)
+            kept = _written(write, write.operands[0], place, place.type.shape)
         tile.opview.results[0].replace_all_uses_with(kept.result)
         tile.opview.operation.erase()
 
@@ -66,14 +64,19 @@ def write_first_where_kept(module: ir.Module) -> None:
         value = _value_cut_to_first(write.operands[0].owner)
         if value is None:
             continue
-        _, target, *indices = list(write.operands)
-        mapping = ir.AffineMapAttr(write.attributes["permutation_map"]).value
-        sizes = zip(value.type.shape, write.operands[0].type.shape, strict=True)
-        in_bounds = ir.ArrayAttr.get([ir.BoolAttr.get(size == kept_size) for size, kept_size in sizes])
         with ir.InsertionPoint(write), write.location:
-            kept = vector.TransferWriteOp(target.type, value, target, indices, mapping, in_bounds=in_bounds)
+            kept = _written(write, value, write.operands[1], write.operands[0].type.shape)
         write.results[0].replace_all_uses_with(kept.result)
         write.operation.erase()
+
+
+def _written(write: ir.OpView, value: ir.Value, place: ir.Value, kept: Sequence[int]) -> ir.OpView:
+    """Emit a write like another of a value to a place that keeps so many of its rows and columns."""
+    mapping = ir.AffineMapAttr(write.attributes["permutation_map"]).value
+    sizes = zip(value.type.shape, kept, strict=True)
+    in_bounds = ir.ArrayAttr.get([ir.BoolAttr.get(size == kept_size) for size, kept_size in sizes])
+    indices = list(write.operands)[2:]
+    return vector.TransferWriteOp(place.type, value, place, indices, mapping, in_bounds=in_bounds)
 
 
 def destination(insertion: ir.OpView) -> ir.Value:

@@ -1,9 +1,7 @@
 """The order in which the points of a grid are numbered: those with the longest loops first.
 
-Points are handed out in the order of their numbers, to whatever is free next.  Where some take longer, as
-later queries do that see more keys, one of the long ones that starts last runs alone at the end.  With the
-longest first it is the short ones that fill the end (R. L. Graham, *Bounds on Multiprocessing Timing
-Anomalies*, 1969).
+Points are handed out in the order of their numbers: a long one that starts last would run alone at the end
+(R. L. Graham, *Bounds on Multiprocessing Timing Anomalies*, 1969).
 """
 
 import math
@@ -11,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from mlir import ir
+from mlir.dialects import arith
 
 from harness.costs.costs import NotCountable
 from harness.costs.expressions import Bindings, Variable
@@ -75,6 +74,20 @@ def slow_axes(grid: ir.OpView) -> list[SlowAxis]:
         if steps.any() and (np.all(steps >= 0) or np.all(steps <= 0)):
             found.append(SlowAxis(axis, is_descending=bool(np.any(steps > 0))))
     return found
+
+
+def coordinates_of(point: ir.Value, sizes: list[int]) -> list[ir.Value]:
+    """Split a point's number into coordinates of a grid; the last dimension is the fastest."""
+    if not sizes:
+        return []
+    index = ir.IndexType.get()
+    coordinates: list[ir.Value] = []
+    rest = point
+    for size in reversed(sizes[1:]):
+        extent = arith.constant(index, size)
+        coordinates.insert(0, arith.remui(rest, extent))
+        rest = arith.divui(rest, extent)
+    return [rest, *coordinates]
 
 
 def _number(grid: ir.OpView, slow: list[SlowAxis]) -> None:

@@ -28,12 +28,12 @@ def divide_rows_once(module: ir.Module) -> None:
 
 def _repeating_operations(value: ir.Value) -> list[ir.OpView]:
     """Return the operations that a vector is made by from a smaller one, the first one first."""
-    found: list[ir.OpView] = []
+    operations: list[ir.OpView] = []
     while isinstance(value.owner, ir.Operation | ir.OpView) and value.owner.name in REPEATING:
-        found.insert(0, value.owner.opview)
+        operations.insert(0, value.owner.opview)
         value = value.owner.operands[0]
-    is_larger = any(repeat.name == "vector.broadcast" for repeat in found)
-    return found if is_larger else []
+    is_larger = any(repeat.name == "vector.broadcast" for repeat in operations)
+    return operations if is_larger else []
 
 
 def _repeated_reciprocal(repeats: list[ir.OpView]) -> ir.Value:

@@ -1,7 +1,6 @@
 """Buffers whose tiles do not lie along their last axes, such as heads between rows, are seen transposed.
 
-What reads and writes tiles then finds rows and columns along the last two axes of every buffer, with strides
-of their own.  Nothing is copied.
+Rows and columns then lie along the last two axes of every buffer, with strides of their own.
 """
 
 from collections.abc import Sequence
@@ -34,7 +33,9 @@ def see_tiles_along_last_axes(function: ir.OpView) -> None:
         operation.operands[first - 1] = views[buffer, order]
         for number, axis in enumerate(order):
             operation.operands[first + number] = indices[axis]
-        operation.attributes["permutation_map"] = ir.AffineMapAttr.get(_last_axes(len(order), mapping))
+        operation.attributes["permutation_map"] = ir.AffineMapAttr.get(
+            ir.AffineMap.get_minor_identity(len(order), len(mapping.results))
+        )
 
 
 def _tile_axes_last(mapping: ir.AffineMap, rank: int) -> tuple[int, ...] | None:
@@ -48,11 +49,6 @@ def _tile_axes_last(mapping: ir.AffineMap, rank: int) -> tuple[int, ...] | None:
     if axes != sorted(set(axes)) or axes == list(range(rank - len(axes), rank)):
         return None
     return (*(axis for axis in range(rank) if axis not in axes), *axes)
-
-
-def _last_axes(rank: int, mapping: ir.AffineMap) -> ir.AffineMap:
-    kept = len(mapping.results)
-    return ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(rank - kept + axis) for axis in range(kept)])
 
 
 def _transposed(buffer: ir.Value, order: Sequence[int]) -> ir.Value:

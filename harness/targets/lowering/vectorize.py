@@ -42,14 +42,14 @@ def hoist_from_innermost_loops(module: ir.Module) -> None:
     Only innermost loops: hoisting from outer ones would quietly remove the recomputation that a variant
     such as `naive` consists of.
     """
-    found = False
+    has_innermost = False
     for operation in operations_within(module.operation):
         if operation.name == "scf.for" and not any(
             nested.name in ("scf.for", "scf.forall") for nested in operations_within(operation)
         ):
             operation.attributes[INNERMOST] = ir.UnitAttr.get()
-            found = True
-    if found:
+            has_innermost = True
+    if has_innermost:
         run_sequence(module, _hoist)
     run_passes(module, "canonicalize", "cse")
 

@@ -1,8 +1,7 @@
 """Tiles that a loop reads past the end of a part of a buffer are read past the end of the buffer.
 
-Padding of what a loop takes of a tensor becomes a transfer that leaves the part which the loop takes.  Where
-the part ends there, the buffer does, too, and the transfer can index the buffer.  What moves transfers out of
-loops, to read ahead, then has indices to change, and no part of the buffer to make again.
+Where the part that a loop takes ends, the buffer does, too, and the transfer can index the buffer: what moves
+it out of the loop then has indices to change, and no part of the buffer to make again.
 """
 
 from mlir import ir
@@ -87,7 +86,7 @@ def _replace(
 ) -> None:
     """Put a transfer of the same tile at these indices of a buffer in the place of another."""
     operands = list(transfer.operands)
-    before, after = operands[: first - 1], operands[first + len(_index_operands(transfer, first)) :]
+    before, after = operands[: first - 1], operands[first + operands[first - 1].type.rank :]
     segments = [*[1] * first, len(indices), *([1, 0] if transfer.name.endswith("read") else [0])]
     attributes = {name: transfer.attributes[name] for name in transfer.attributes} | {
         "permutation_map": ir.AffineMapAttr.get(mapping),
@@ -102,7 +101,3 @@ def _replace(
     for old, new in zip(transfer.results, moved.results, strict=True):
         old.replace_all_uses_with(new)
     transfer.operation.erase()
-
-
-def _index_operands(transfer: ir.OpView, first: int) -> list[ir.Value]:
-    return list(transfer.operands)[first : first + transfer.operands[first - 1].type.rank]

@@ -47,5 +47,5 @@ def _metrics(metadata: str) -> KernelMetrics:
 
 
 def _number(metadata: str, key: str) -> int | None:
-    found = re.search(rf"^[\s-]*\.{key}:\s*(\d+)", metadata, re.MULTILINE)
-    return int(found[1]) if found else None
+    match = re.search(rf"^[\s-]*\.{key}:\s*(\d+)", metadata, re.MULTILINE)
+    return int(match[1]) if match else None

@@ -1,8 +1,7 @@
 """Loops over tiles that a mask cuts: what does not change in them is computed in each iteration, of a few.
 
-Whether a row sees a column is computed from where both lie in their tiles, for each element that a lane
-holds.  LLVM moves that out of the loop, where it takes a register for each.  Where registers are full, others
-are spilled for it; there, nothing is to be moved.
+LLVM moves out of a loop whether a row sees a column, which takes a register for each element.  Where
+registers are full, others are spilled for it.
 """
 
 from mlir import ir

@@ -36,13 +36,13 @@ def instruction_classes(assembly: str) -> dict[str, int]:
 
 
 def _instructions(assembly: str) -> list[str]:
-    found = []
+    instructions = []
     for line in assembly.splitlines():
         code = line.partition(";")[0]
         first = INSTRUCTION.match(code)
         if first is not None:
-            found += [first[1], *PAIRED.findall(code)]
-    return found
+            instructions += [first[1], *PAIRED.findall(code)]
+    return instructions
 
 
 def _class_of(instruction: str) -> str | None:

@@ -7,18 +7,25 @@ from mlir import ir
 
 from harness.ir.walk import operations_within
 from harness.targets.base import Stage
-from harness.targets.gpu.kernel_build import KernelBuild, on_module
-from harness.targets.gpu.llvm_ir import translated
+from harness.targets.gpu.kernel_build import DeviceCode, KernelBuild, on_module
+from harness.targets.gpu.kernel_metrics import instructions, least_occupancy, registers_by_kernel
+from harness.targets.gpu.llvm_ir import to_llvm_ir
 from harness.targets.lowering.transforms import run_passes
-from harness.targets.rocm.chips import CHIPS, Chip, Feature
-from harness.targets.rocm.code_object import spilled_registers
+from harness.targets.object_files import code_bytes
+from harness.targets.rocm.chips import CHIPS, Chip, Feature, occupancy
+from harness.targets.rocm.code_object import (
+    CODE_OBJECT_FILE,
+    MATRIX_INSTRUCTION,
+    kernel_metrics,
+    spilled_registers,
+)
 from harness.targets.rocm.cut_tiles import (
     annotate_branch,
     has_loops_over_cut_tiles,
     mark_loops_over_cut_tiles,
     without_annotations,
 )
-from harness.targets.rocm.device_code import device_code
+from harness.targets.rocm.instruction_classes import instruction_classes
 from harness.targets.rocm.own_instructions import use_instructions
 from harness.toolchains import amd
 
@@ -69,19 +76,13 @@ def _attributes(chip: Chip) -> list[tuple[str, str]]:
     return attributes
 
 
-def _to_llvm_ir(build: KernelBuild) -> str:
-    layout = amd.data_layout(build.vendor.chip)
-    build.llvm_ir = f'target datalayout = "{layout}"\n' + translated(build.module, amd.TRIPLE)
-    return build.llvm_ir
-
-
 def _optimize(build: KernelBuild) -> str:
     """Optimise; where loops over cut tiles could keep their masks and that spares spills, they do."""
-    chip, given = build.vendor.chip, build.llvm_ir
-    build.llvm_ir = amd.optimized(without_annotations(given), chip)
-    if has_loops_over_cut_tiles(given):
+    chip, llvm_ir = build.vendor.chip, build.llvm_ir
+    build.llvm_ir = amd.optimized(without_annotations(llvm_ir), chip)
+    if has_loops_over_cut_tiles(llvm_ir):
         spilled = spilled_registers(amd.assembly(build.llvm_ir, chip))
-        kept = amd.optimized(given, chip) if spilled else None
+        kept = amd.optimized(llvm_ir, chip) if spilled else None
         if kept is not None and spilled_registers(amd.assembly(kept, chip)) < spilled:
             build.llvm_ir = kept
     return build.llvm_ir
@@ -89,16 +90,28 @@ def _optimize(build: KernelBuild) -> str:
 
 def _assemble(build: KernelBuild) -> str:
     chip = build.vendor.chip
-    build.assembly = amd.assembly(build.llvm_ir, chip)
-    build.device_code = device_code(build.assembly, amd.code_object(build.llvm_ir, chip), build.kernels, chip)
-    return build.assembly
+    assembly, code_object = amd.assembly(build.llvm_ir, chip), amd.code_object(build.llvm_ir, chip)
+    metrics = kernel_metrics(assembly)
+    build.assembly = assembly
+    build.device_code = DeviceCode(
+        image=code_object,
+        files={CODE_OBJECT_FILE: code_object},
+        kernels=metrics,
+        occupancy=least_occupancy(
+            build.kernels, registers_by_kernel(metrics), partial(occupancy, chip=CHIPS[chip])
+        ),
+        intrinsics=instructions(MATRIX_INSTRUCTION, [assembly]),
+        instructions=instruction_classes(assembly),
+        code_bytes=code_bytes(code_object),
+    )
+    return assembly
 
 
 def lowering(chip: str) -> Sequence[Stage]:
     """Return the stages to LLVM IR for a chip."""
     return (
         Stage("rocdl", "the LLVM dialect with AMD's operations", on_module(partial(_to_rocdl, chip))),
-        Stage("llvm-ir", "LLVM IR", _to_llvm_ir, "ll"),
+        to_llvm_ir(amd.TRIPLE, amd.data_layout),
         Stage("optimized", "LLVM IR after LLVM's optimisations", _optimize, "ll"),
     )
 

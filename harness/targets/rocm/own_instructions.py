@@ -3,11 +3,16 @@
 from collections.abc import Collection
 
 from mlir import ir
-from mlir.dialects import amdgpu, llvm, rocdl, vector
+from mlir.dialects import amdgpu, llvm, rocdl
 
 from harness.ir.constants import constant_index
 from harness.ir.walk import operations_within
-from harness.targets.gpu.own_operations import Replacement, maximum_of_numbers, replace_operations
+from harness.targets.gpu.own_operations import (
+    Replacement,
+    by_intrinsic,
+    maximum_of_numbers,
+    replace_operations,
+)
 from harness.targets.rocm.chips import Feature
 
 EXPONENTIAL = "llvm.amdgcn.exp2.f32"
@@ -20,7 +25,7 @@ SAME_LANES = (0x76543210, 0xFEDCBA98 - (1 << 32))
 
 def use_instructions(module: ir.Module, features: Collection[Feature]) -> None:
     """Replace what a chip of these features has an instruction for, in place."""
-    replacements: dict[str, Replacement] = {"math.exp2": _exponential}
+    replacements: dict[str, Replacement] = {"math.exp2": by_intrinsic(EXPONENTIAL)}
     if Feature.ROW_EXCHANGE in features:
         replacements["gpu.shuffle"] = _row_exchange
     if Feature.PROPAGATING_MAXIMUM not in features:
@@ -39,19 +44,6 @@ def _wait_for_lds_only(barrier: ir.OpView) -> None:
     with ir.InsertionPoint(barrier), barrier.location:
         amdgpu.lds_barrier()
     barrier.operation.erase()
-
-
-def _exponential(operation: ir.OpView) -> ir.Value:
-    return _exponential_of(operation.operands[0])
-
-
-def _exponential_of(value: ir.Value) -> ir.Value:
-    kind = value.type
-    if isinstance(kind, ir.VectorType):
-        elements = [_exponential_of(vector.extract(value, [], [at])) for at in range(kind.shape[0])]
-        return vector.from_elements(kind, elements)
-    result: ir.Value = llvm.call_intrinsic(kind, EXPONENTIAL, [value], [], [])
-    return result
 
 
 def _row_exchange(shuffle: ir.OpView) -> ir.Value | None:

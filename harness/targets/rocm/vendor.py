@@ -17,8 +17,7 @@ from harness.layouts.shared_memory_model import (
     consecutive_phases,
 )
 from harness.targets.gpu.vendor import CodeGeneration, Multiprocessors, Staging, Vendor
-from harness.targets.rocm.chips import CHIPS, Chip, Feature
-from harness.targets.rocm.compute_unit import require_lds, resident_workgroups
+from harness.targets.rocm.chips import CHIPS, Chip, Feature, resident_workgroups
 
 WORD_BYTES = 4
 QUAD, HALF_WAVE = 4, 32
@@ -110,7 +109,6 @@ def amd_vendor(name: str) -> Vendor:
     """Return the description of one of AMD's chips."""
     chip = CHIPS[name]
     return Vendor(
-        name="amd",
         chip=name,
         matrix_instructions=matrix_instructions(chip),
         most_warps=MOST_WAVES,
@@ -121,13 +119,12 @@ def amd_vendor(name: str) -> Vendor:
             resident=partial(resident_workgroups, chip=chip),
             wanted_workgroups=WANTED_WORKGROUPS,
         ),
-        workgroup_shared_bytes=chip.workgroup_lds_bytes,
+        workgroup_shared_bytes=chip.lds_bytes,
         long_row_bytes=LONG_ROW_BYTES,
         probability_shifts=SHIFTS_FOR_FLUSHING if Feature.FLUSHED_SUBNORMALS in chip.features else {},
         staging=COPIES_THROUGH_REGISTERS,
         shared_memory=shared_memory(chip),
         code_generation=partial(_code_generation, name),
-        require_resources=partial(require_lds, chip=name),
         device_loader=DEVICE_LOADER,
         emulated_device=emulated_device(name),
     )

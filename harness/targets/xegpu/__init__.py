@@ -32,9 +32,9 @@ class XegpuOptions(GpuOptions):
     @model_validator(mode="after")
     def _are_of_one_route(self) -> Self:
         of_lane_route = [name for name in GpuOptions.model_fields if name != "prefetches"]
-        given = [name for name in of_lane_route if getattr(self, name) is not None]
-        if self.route == "workgroup" and given:
-            raise ValueError(f"{', '.join(given)}: expected none of these with route=workgroup")
+        of_lanes = [name for name in of_lane_route if getattr(self, name) is not None]
+        if self.route == "workgroup" and of_lanes:
+            raise ValueError(f"{', '.join(of_lanes)}: expected none of these with route=workgroup")
         return self
 
 
@@ -47,7 +47,7 @@ class XegpuTarget(GpuTarget):
     driver = "OpenCL (libOpenCL.so.1)"
     default_chip = "bmg"
     descriptions: ClassVar[dict[str, str]] = {name: chip.summary for name, chip in CHIPS.items()}
-    builders: ClassVar[tuple[str, ...]] = ("this harness",)
+    is_of_iree = False
 
     def vendor(self, chip: str | None) -> "Vendor":
         """Return what the pipeline has to know of a chip."""
@@ -100,15 +100,13 @@ class XegpuTarget(GpuTarget):
         """Return what can be built, emulated and run here, and whether the processor can stand in."""
         return [*super().capabilities(), self._opencl()]
 
-    def _build(self) -> Capability:
-        chips = ", ".join(self.descriptions)
-        return Capability(action="build", available=True, detail=f"by this harness: chips {chips}")
-
     def _opencl(self) -> Capability:
         from harness.targets.xegpu.processor.runtime import installed_version
 
-        found = installed_version()
+        version = installed_version()
         detail = (
-            f"SPIR-V on this processor, by Intel's OpenCL runtime {found}" if found else f"install {INSTALL}"
+            f"SPIR-V on this processor, by Intel's OpenCL runtime {version}"
+            if version
+            else f"install {INSTALL}"
         )
-        return Capability(action="opencl", available=found is not None, detail=detail)
+        return Capability(action="opencl", available=version is not None, detail=detail)

@@ -13,11 +13,14 @@ from harness.targets.xegpu.spirv_text import parsed
 MATRIX_BUILTIN = re.compile(r"intel_sub_group_\w+_matrix_mad_k\d+")
 
 
-def device_code(assembly: str, image: bytes, chip: Chip) -> DeviceCode:
-    """Return a module with what is known of it; registers are an estimate, as a driver compiles it."""
+def device_code(assembly: str, image: bytes, chip: Chip) -> tuple[DeviceCode, str]:
+    """Return a module with what is known of it, and the same as comments to its assembly.
+
+    Registers are an estimate, as a driver compiles the module.
+    """
     module = parsed(assembly)
     registers = most_live_registers(module, chip.register_bytes)
-    return DeviceCode(
+    code = DeviceCode(
         image=image,
         files={SPIRV_FILE: image},
         kernels=[KernelMetrics(name=name, registers=count) for name, count in registers.items()],
@@ -25,17 +28,12 @@ def device_code(assembly: str, image: bytes, chip: Chip) -> DeviceCode:
         instructions=instruction_classes(module),
         code_bytes=len(image),
     )
-
-
-def summary(assembly: str, chip: Chip) -> str:
-    """Return comments that say what stands in a module: registers of each kernel, and its main loop."""
-    module = parsed(assembly)
     lines = [
         f"; {name}: about {count} registers of {chip.register_bytes} bytes live at a time"
-        for name, count in most_live_registers(module, chip.register_bytes).items()
+        for name, count in registers.items()
     ]
     loop = main_loop(module)
     if loop is not None:
         counted = ", ".join(f"{count} {name}" for name, count in loop.most_common())
         lines.append(f"; main loop, of a sub-group and iteration: {counted}")
-    return "\n".join(lines) + "\n"
+    return code, "\n".join(lines) + "\n"

@@ -41,10 +41,10 @@ def instruction_classes(module: Module) -> dict[str, int]:
 
 def main_loop(module: Module) -> Counter[str] | None:
     """Return the classes of the innermost loop with the most products, None where none has any."""
-    found = [
+    loops = [
         class_counts(module, loop) for blocks in module.functions.values() for loop in innermost_loops(blocks)
     ]
-    best = max(found, key=lambda counts: counts["matrix"], default=None)
+    best = max(loops, key=lambda counts: counts["matrix"], default=None)
     return best if best is not None and best["matrix"] else None
 
 

@@ -4,15 +4,18 @@ from mlir import ir
 
 from harness.targets.base import Stage
 from harness.targets.gpu.kernel_build import KernelBuild, on_module
-from harness.targets.gpu.llvm_ir import translated
+from harness.targets.gpu.llvm_ir import to_llvm_ir
+from harness.targets.gpu.own_operations import replace_operations
 from harness.targets.gpu.pointer_arguments import take_pointers
 from harness.targets.lowering.transforms import run_passes
 from harness.targets.xegpu.chips import CHIPS, SUB_GROUP
-from harness.targets.xegpu.device_code import device_code, summary
-from harness.targets.xegpu.leftovers import require_lowered
-from harness.targets.xegpu.own_operations import use_own_operations
-from harness.targets.xegpu.static_arrays import declare_arrays_first
-from harness.targets.xegpu.word_slices import cut_words
+from harness.targets.xegpu.device_code import device_code
+from harness.targets.xegpu.lane_operations import (
+    REPLACEMENTS,
+    cut_words,
+    declare_arrays_first,
+    require_lowered,
+)
 from harness.toolchains import intel, spirv_val
 
 TO_XEVM = (
@@ -37,7 +40,7 @@ TO_OPENCL = (
 
 def to_xevm(module: ir.Module) -> None:
     """Turn messages, products and functions of a lane into XeVM's operations, in place."""
-    use_own_operations(module)
+    replace_operations(module, REPLACEMENTS)
     run_passes(module, f"gpu.module({','.join(TO_XEVM)})")
     cut_words(module)
     run_passes(module, "canonicalize", "cse")
@@ -55,24 +58,19 @@ def to_opencl(module: ir.Module) -> None:
     declare_arrays_first(module)
 
 
-def to_llvm_ir(build: KernelBuild) -> str:
-    """Return LLVM IR of a module in the LLVM dialect, which it is taken out of."""
-    build.llvm_ir = f'target datalayout = "{intel.data_layout()}"\n' + translated(build.module, intel.TRIPLE)
-    return build.llvm_ir
-
-
 def _emit(build: KernelBuild) -> str:
     build.assembly = intel.assembly(build.llvm_ir)
     intel.require_valid(build.assembly)
     image, chip = intel.binary(build.llvm_ir), CHIPS[build.vendor.chip]
     spirv_val.validate(image)
-    build.device_code = device_code(build.assembly, image, chip)
-    return summary(build.assembly, chip) + build.assembly
+    build.device_code, summary = device_code(build.assembly, image, chip)
+    return summary + build.assembly
 
 
+LLVM_IR = to_llvm_ir(intel.TRIPLE, lambda chip: intel.data_layout())
 LOWERING = (
     Stage("xevm", "messages and products as XeVM's operations", on_module(to_xevm)),
     Stage("opencl", "the LLVM dialect with OpenCL's builtins", on_module(to_opencl)),
-    Stage("llvm-ir", "LLVM IR", to_llvm_ir, "ll"),
+    LLVM_IR,
 )
 EMISSION = (Stage("spirv", "SPIR-V's assembly, of the module that a driver compiles", _emit, "spvasm"),)

@@ -1,15 +1,13 @@
 """An estimate of the registers that a kernel needs: what is live at a time, in the order of the instructions.
 
-A part of a vector, the same bits as other elements, or an element again and again is what it is taken from
-under another name.  What all lanes share is there once.  The driver's compiler orders instructions anew; it
-may need fewer, and needs some of its own.
+A part of a vector, or an element again and again, is what it is taken from under another name.  What all
+lanes share is there once.  The driver's compiler orders instructions anew, and needs some of its own.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from harness.targets.xegpu.chips import SUB_GROUP
 from harness.targets.xegpu.spirv_text import Block, Instruction, Module
-from harness.targets.xegpu.uniformity import values_of_lanes
 
 PHI = "OpPhi"
 OTHER_NAMES = ("OpCompositeExtract", "OpBitcast", "OpVectorShuffle")
@@ -17,6 +15,19 @@ OTHER_NAMES = ("OpCompositeExtract", "OpBitcast", "OpVectorShuffle")
 CONSTRUCT, INSERT, SHUFFLE = "OpCompositeConstruct", "OpCompositeInsert", "OpVectorShuffle"
 WITHOUT_REGISTERS = ("OpVariable", "OpUndef")
 """An array of a lane stands for registers that its loads have already."""
+
+SHARED_BUILTINS = (
+    "SubgroupId",
+    "SubgroupSize",
+    "NumSubgroups",
+    "WorkgroupId",
+    "WorkgroupSize",
+    "NumWorkgroups",
+)
+"""Variables of SPIR-V that all lanes of a sub-group read the same from."""
+PREFIX = "__spirv_BuiltIn"
+OF_LANES = ("OpFunctionCall", "OpGroupNonUniform", "OpSubgroup", "OpLoad", "OpAtomic")
+"""How opcodes begin whose results differ between lanes, as far as is known."""
 
 
 def most_live_registers(module: Module, register_bytes: int) -> dict[str, int]:
@@ -123,8 +134,33 @@ def _is_splat(instruction: Instruction) -> bool:
 
 
 def _bits_of(module: Module, instruction: Instruction) -> int:
-    """Return what one lane has of a result."""
     kind = module.types.get(instruction.ids[0]) if instruction.ids else None
     if kind is None or instruction.opcode in WITHOUT_REGISTERS:
         return 0
     return kind.components * kind.bits
+
+
+def values_of_lanes(module: Module, blocks: Iterable[Block]) -> set[str]:
+    """Return the values of a function that may differ between the lanes of a sub-group.
+
+    A value differs if it comes from memory, a message, a product, an exchange or a lane's number, or is
+    computed from one that does.  Kernels here branch by shared values only, so that what a phi takes depends
+    on no lane.
+    """
+    instructions = [one for block in blocks for one in block.instructions if one.result is not None]
+    of_lanes: set[str] = set()
+    has_changed = True
+    while has_changed:
+        before = len(of_lanes)
+        for instruction in instructions:
+            if _is_of_lanes(module, instruction, of_lanes):
+                of_lanes.add(instruction.result or "")
+        has_changed = len(of_lanes) > before
+    return of_lanes
+
+
+def _is_of_lanes(module: Module, instruction: Instruction, of_lanes: set[str]) -> bool:
+    if instruction.opcode == "OpLoad":
+        name = module.names.get(instruction.inputs[0], "")
+        return name.removeprefix(PREFIX) not in SHARED_BUILTINS
+    return instruction.opcode.startswith(OF_LANES) or not of_lanes.isdisjoint(instruction.inputs)

@@ -1,7 +1,7 @@
 """SPIR-V's assembly as functions, blocks and instructions, as far as counting them needs."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 INSTRUCTION = re.compile(r"^\s*(?:(%\w+) = )?(Op\w+)(.*)$")
@@ -76,10 +76,10 @@ def parsed(assembly: str) -> Module:
         named = NAME.search(line)
         if named is not None:
             names[named[1]] = named[2]
-        found = INSTRUCTION.match(line)
-        if found is None:
+        match = INSTRUCTION.match(line)
+        if match is None:
             continue
-        instruction = Instruction(found[1], found[2], found[3])
+        instruction = Instruction(match[1], match[2], match[3])
         if instruction.opcode.startswith("OpType"):
             _note_type(instruction, module.types)
         elif instruction.opcode == "OpFunction":
@@ -89,7 +89,8 @@ def parsed(assembly: str) -> Module:
             blocks.append(Block(instruction.result or ""))
         elif blocks and instruction.opcode != "OpFunctionEnd":
             blocks[-1].instructions.append(instruction)
-            if instruction.opcode == "OpVariable" or _is_same_array(instruction, module):
+            is_same = instruction.opcode == "OpBitcast" and instruction.inputs[0] in module.arrays
+            if instruction.opcode == "OpVariable" or is_same:
                 module.arrays.add(instruction.result or "")
     module.functions = {name: body for name, body in module.functions.items() if body}
     return module
@@ -101,13 +102,13 @@ def innermost_loops(blocks: list[Block]) -> Iterator[list[Block]]:
     An edge to a block that stands before, or to the block itself, closes a loop.
     """
     places = {block.label: place for place, block in enumerate(blocks)}
-    found: dict[str, set[str]] = {}
+    match: dict[str, set[str]] = {}
     for place, block in enumerate(blocks):
         for label in block.successors:
             if places[label] <= place:
-                found[label] = found.get(label, set()) | _natural_loop(blocks, label, block.label)
-    for start, inside in found.items():
-        if not any(other in inside for other in found if other != start):
+                match[label] = match.get(label, set()) | _natural_loop(blocks, label, block.label)
+    for start, inside in match.items():
+        if not any(other in inside for other in match if other != start):
             yield [block for block in blocks if block.label in inside]
 
 
@@ -135,12 +136,4 @@ def _note_type(instruction: Instruction, types: dict[str, Type]) -> None:
     elif instruction.opcode == "OpTypePointer":
         types[name] = Type(1, 64)
     elif instruction.opcode == "OpTypeVector":
-        types[name] = Type(numbers[-1], _element(instruction, types).bits)
-
-
-def _is_same_array(instruction: Instruction, module: Module) -> bool:
-    return instruction.opcode == "OpBitcast" and instruction.inputs[0] in module.arrays
-
-
-def _element(instruction: Instruction, types: Mapping[str, Type]) -> Type:
-    return types[instruction.ids[0]]
+        types[name] = Type(numbers[-1], types[instruction.ids[0]].bits)

@@ -1,13 +1,10 @@
 """Intel's GPUs as the pipeline for GPUs knows them; what emits IR is imported when it is asked for."""
 
-from collections.abc import Sequence
 from functools import partial
 
 from harness.artifact.artifact import Loader
 from harness.emulator.devices import device as emulated_device
-from harness.errors import UnsupportedError
 from harness.layouts.instructions import intel
-from harness.targets.gpu.launch import GpuKernel
 from harness.targets.gpu.vendor import CodeGeneration, Multiprocessors, Vendor
 from harness.targets.xegpu import processor
 from harness.targets.xegpu.chips import CHIPS, resident_workgroups
@@ -34,13 +31,6 @@ PROCESSOR_LOADER = Loader(
 )
 
 
-def _require_nothing_shared(kernels: Sequence[GpuKernel]) -> None:
-    """Raise `UnsupportedError` for a kernel with shared memory, which none here has a use for."""
-    for kernel in kernels:
-        if kernel.shared_bytes:
-            raise UnsupportedError(f"kernel {kernel.name} needs {kernel.shared_bytes} bytes of shared memory")
-
-
 def _code_generation() -> CodeGeneration:
     from harness.layouts.distribution.intel.rules import RULES
     from harness.targets.xegpu.lowering import EMISSION, LOWERING
@@ -52,7 +42,6 @@ def intel_vendor(name: str) -> Vendor:
     """Return the description of one of Intel's chips."""
     chip = CHIPS[name]
     return Vendor(
-        name="intel",
         chip=name,
         matrix_instructions=MATRIX_INSTRUCTIONS,
         most_warps=MOST_SUB_GROUPS,
@@ -68,7 +57,7 @@ def intel_vendor(name: str) -> Vendor:
         staging=None,
         shared_memory=None,
         code_generation=_code_generation,
-        require_resources=_require_nothing_shared,
+        workgroup_shared_bytes=0,  # none here has a use for it
         device_loader=DEVICE_LOADER,
         further_loaders=(PROCESSOR_LOADER,),
         emulated_device=emulated_device(name),

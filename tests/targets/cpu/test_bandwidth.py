@@ -9,7 +9,6 @@ from harness.targets.cpu import bandwidth
 from harness.targets.cpu.bandwidth import (
     BURST_OF_CACHE,
     BURST_OF_MEMORY,
-    Level,
     measure_bandwidths,
     memory_levels,
 )
@@ -18,35 +17,28 @@ CACHES = {"L1d": 48 * 2**10, "L1i": 32 * 2**10, "L2": 2**20, "L3": 32 * 2**20}
 PLENTY = 2**40
 
 
-def names(caches: dict[str, int], threads: int = 1, free: int = PLENTY) -> list[str]:
-    return [level.name for level in memory_levels(caches, threads, free)]
-
-
-def test_levels_are_named_from_the_nearest_on() -> None:
-    assert names(CACHES) == ["L1", "L2", "L3", "memory"]
-    assert names({}) == ["memory"]
+@pytest.mark.parametrize(
+    ("caches", "threads", "free", "levels"),
+    [
+        (CACHES, 1, PLENTY, ["L1", "L2", "L3", "memory"]),
+        ({}, 1, PLENTY, ["memory"]),
+        (CACHES, 16, PLENTY, ["L1", "L2", "memory"]),  # a thread's share of L3 lies in L2
+        (CACHES, 1, 300 * 2**20, ["L1", "L2", "L3"]),
+        ({}, 1, 10 * 2**20, []),
+    ],
+)
+def test_levels_that_can_be_told_apart_are_measured(
+    caches: dict[str, int], threads: int, free: int, levels: list[str]
+) -> None:
+    assert [level.name for level in memory_levels(caches, threads, free)] == levels
 
 
 def test_a_buffer_lies_in_its_cache_and_in_no_nearer_one() -> None:
-    held = {level.name: level.held for level in memory_levels(CACHES, 1, PLENTY)}
+    alone, shared = (memory_levels(CACHES, threads, PLENTY) for threads in (1, 4))
+    held = {level.name: level.held for level in alone}
     assert held["L1"] < CACHES["L1d"] < held["L2"] < CACHES["L2"] < held["L3"] < CACHES["L3"]
     assert held["memory"] >= 4 * CACHES["L3"]
-
-
-def test_threads_share_the_last_cache_and_what_is_too_small_for_them_is_not_measured() -> None:
-    alone, shared = (memory_levels(CACHES, threads, PLENTY)[2] for threads in (1, 4))
-    assert alone.held == 4 * shared.held
-    assert names(CACHES, threads=16) == ["L1", "L2", "memory"]
-
-
-def test_buffers_in_memory_are_of_all_threads_together() -> None:
-    held = {threads: memory_levels(CACHES, threads, PLENTY)[-1].held for threads in (1, 2)}
-    assert held[1] == 2 * held[2]
-
-
-def test_memory_is_not_measured_where_too_little_of_it_is_free() -> None:
-    assert names(CACHES, free=300 * 2**20) == ["L1", "L2", "L3"]
-    assert names({}, free=10 * 2**20) == []
+    assert [alone[2].held, alone[3].held] == [4 * shared[2].held, 4 * shared[3].held]
 
 
 def test_a_burst_reads_whole_buffers_of_a_cache_and_a_part_of_those_in_memory() -> None:
@@ -77,21 +69,6 @@ def test_the_loop_reads_every_element_as_often_as_it_is_told() -> None:
         read = bandwidth._loop()(values.ctypes.data, values.nbytes, 2)
         lanes = bandwidth.chip("host").registers.vector_length
         assert read == (4 if place % lanes == 0 else 0)
-
-
-def test_the_parts_of_a_buffer_in_memory_are_read_one_after_the_other(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    read: list[tuple[int, int, int]] = []
-    monkeypatch.setattr(
-        bandwidth, "_loop", lambda: lambda first, count, passes: read.append((first, count, passes))
-    )
-    reader = bandwidth._Reader(Level("memory", 3 * 4096, 4096))
-    for _ in range(4):
-        reader.read()
-    first = read[0][0]
-    assert [place - first for place, _, _ in read] == [0, 4096, 8192, 0]
-    assert {(count, passes) for _, count, passes in read} == {(4096, 1)}
 
 
 @pytest.mark.parametrize("threads", sweep([1, 2], but=[2]))

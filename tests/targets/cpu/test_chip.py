@@ -6,7 +6,7 @@ from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.running.peak_names import name_peak
 from harness.targets.cpu import chip as chips
-from harness.targets.cpu.chip import AVX2, AVX512, DESCRIPTIONS, chip
+from harness.targets.cpu.chip import AVX2, AVX512, chip
 
 PROBLEM = AttentionProblem(heads=2, seq_q=20, head_dim=8)
 
@@ -29,15 +29,6 @@ def test_the_host_s_vectors_follow_from_its_features(machine, features, vector_l
     assert chip("host").registers.vector_length == chip(None).registers.vector_length == vector_length
 
 
-@pytest.mark.parametrize(
-    ("name", "features", "runs"),
-    [("avx512", AVX512, True), ("avx512", AVX2, False), ("avx2", AVX512, True), ("avx2", ("sse2",), False)],
-)
-def test_code_runs_where_every_feature_that_it_needs_is_there(machine, name, features, runs):
-    machine(features)
-    assert chip(name).runs_here is runs
-
-
 @pytest.mark.parametrize(("features", "executor"), [(AVX512, "native"), (AVX2, "none")])
 def test_code_for_avx512_is_built_anywhere_and_run_where_it_can(machine, tmp_path, features, executor):
     machine(features)
@@ -50,11 +41,6 @@ def test_code_for_avx512_is_built_anywhere_and_run_where_it_can(machine, tmp_pat
 def test_code_for_avx2_is_right():
     assert build("flash", PROBLEM, target="cpu:avx2")[0].executor == "native"
     assert judge("flash", PROBLEM, target="cpu:avx2").first_bad is None
-
-
-def test_every_chip_has_a_description():
-    assert plugins.target("cpu").chips() == DESCRIPTIONS
-    assert {chip(name).meaning for name in DESCRIPTIONS} == set(DESCRIPTIONS.values())
 
 
 def test_capabilities_name_the_chips_that_run_here(machine):

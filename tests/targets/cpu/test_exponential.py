@@ -59,15 +59,17 @@ def powers(engine):
     return compute
 
 
-def test_relative_error_over_the_whole_range(powers):
-    exponents = np.linspace(-126, 0, 2_000_001, dtype=np.float32)
-    exact = np.exp2(exponents.astype(np.float64))
-    error = np.abs(powers(exponents) - exact) / exact
-    assert error.max() <= 2.5e-7
-
-
-def test_relative_error_next_to_zero(powers):
-    exponents = -np.logspace(-12, 0, 100_001).astype(np.float32)
+@pytest.mark.parametrize(
+    "exponents",
+    [
+        np.linspace(-126, 0, 1_000_001),
+        -np.logspace(-12, 0, 100_001),
+        np.linspace(0, 127, 100_001),
+    ],
+    ids=["the whole range", "next to zero", "rounding above zero"],
+)
+def test_the_relative_error_is_small(powers, exponents):
+    exponents = exponents.astype(np.float32)
     exact = np.exp2(exponents.astype(np.float64))
     assert (np.abs(powers(exponents) - exact) / exact).max() <= 2.5e-7
 
@@ -77,12 +79,8 @@ def test_whole_exponents_are_exact(powers):
     np.testing.assert_array_equal(powers(exponents), np.exp2(exponents))
 
 
-@pytest.mark.parametrize("exponent", [-np.inf, -1e30, -1000.0, -128.0, -127.0])
-def test_far_below_the_range_is_exactly_zero(powers, exponent):
-    assert powers([exponent])[0] == 0.0
-
-
-def test_between_the_smallest_normal_number_and_zero_it_stays_small_and_not_negative(powers):
+def test_below_the_range_it_is_small_and_then_zero(powers):
+    assert not powers([-np.inf, -1e30, -1000.0, -128.0, -127.0]).any()
     results = powers(np.linspace(-127, -126, 10_001))
     assert results.min() >= 0
     assert results.max() <= 2.0**-126
@@ -90,13 +88,7 @@ def test_between_the_smallest_normal_number_and_zero_it_stays_small_and_not_nega
 
 @pytest.mark.parametrize("sign", [0, 1])
 def test_each_nan_stays_nan(powers, sign):
-    """Those of all payloads, quiet and signalling."""
-    payloads = np.arange(1, 2**23, dtype=np.uint32)
+    """Those of many payloads, quiet and signalling."""
+    payloads = np.arange(1, 2**23, 7, dtype=np.uint32)
     nans = (payloads | 0x7F800000 | sign << 31).view(np.float32)
     assert np.isnan(powers(nans)).all()
-
-
-def test_rounding_above_zero_is_harmless(powers):
-    exponents = np.linspace(0, 127, 100_001, dtype=np.float32)
-    exact = np.exp2(exponents.astype(np.float64))
-    assert (np.abs(powers(exponents) - exact) / exact).max() <= 2.5e-7

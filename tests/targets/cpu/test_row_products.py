@@ -25,15 +25,15 @@ def one_query(**fields: object) -> AttentionProblem:
     return AttentionProblem(**{"heads": 3, "seq_q": 1, "seq_kv": 150, "head_dim": 32, **fields})
 
 
-@pytest.mark.parametrize("widths", sweep(WIDTHS, but=["80 and 24", "odd", "long"]))
-@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["f32", "bf16"]))
+@pytest.mark.parametrize("widths", sweep(WIDTHS, but=["odd", "long"]))
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["bf16"]))
 def test_rows_of_any_width_are_right(widths: str, dtype: str) -> None:
     width, width_v = WIDTHS[widths]
     problem = one_query(head_dim=width, head_dim_v=width_v, dtype=dtype)
     assert judge("flash", problem).first_bad is None
 
 
-@pytest.mark.parametrize("keys", sweep([1, 3, 31, 32, 33, 64, 1000], but=[1, 33]))
+@pytest.mark.parametrize("keys", sweep([1, 3, 31, 32, 33, 64, 1000], but=[33]))
 @pytest.mark.parametrize("variant", ["flash", "naive", "unfused"])
 def test_any_number_of_keys_is_right(variant: str, keys: int) -> None:
     assert judge(variant, one_query(seq_kv=keys), "large-logits").first_bad is None

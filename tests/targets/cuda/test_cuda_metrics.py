@@ -60,26 +60,17 @@ SMALL_KERNEL = b"""
 """
 
 
-def test_ptx_has_the_threads_of_each_kernel_and_arrays_of_a_known_size():
+def test_ptx_has_threads_static_arrays_and_matrix_instructions():
     assert ptx.kernel_metrics(PTX) == [
         KernelMetrics(shared_bytes=2112, workgroup_size=256),
         KernelMetrics(shared_bytes=2112),
     ]
-
-
-def test_a_dynamic_array_has_no_size():
     dynamic = PTX.replace("tile[2048]", "tile[]").replace("sums[64]", "sums[]")
     assert {kernel.shared_bytes for kernel in ptx.kernel_metrics(dynamic)} == {None}
-
-
-def test_each_matrix_instruction_is_named_once():
     assert instructions(ptx.MATRIX_INSTRUCTION, [PTX]) == "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
     assert instructions(ptx.MATRIX_INSTRUCTION, ["ret;"]) == "none"
-
-
-def test_warpgroup_instructions_are_matrix_instructions():
-    text = "\twgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {%f1}, %rd1, %rd2;"
-    assert ptx.MATRIX_INSTRUCTION.findall(text) == ["wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16"]
+    of_warpgroup = "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16"
+    assert ptx.MATRIX_INSTRUCTION.findall(f"\t{of_warpgroup} {{%f1}}, %rd1, %rd2;") == [of_warpgroup]
 
 
 def test_a_report_has_registers_and_spilled_registers():
@@ -89,16 +80,13 @@ def test_a_report_has_registers_and_spilled_registers():
     ]
 
 
-def test_without_an_assembler_nothing_is_known(monkeypatch):
-    monkeypatch.setattr(ptxas, "program", lambda name: None)
-    assert ptxas.assemble(SMALL_KERNEL, "sm_80") is None
-
-
 @pytest.mark.extra("cuda")
 def test_the_assembler_makes_machine_code():
     assembled = ptxas.assemble(SMALL_KERNEL, "sm_80")
     assert [kernel.spills for kernel in assembled.kernels] == [0]
     assert code_bytes(assembled.cubin) > 0
+    assert assembled.instructions["branch"] >= 1
+    assert nvdisasm.disassembled(b"no machine code") is None
     assert ptxas.assemble(b"no PTX", "sm_80") is None
 
 
@@ -159,23 +147,8 @@ def test_machine_instructions_are_counted_by_class():
         "none": 1,
         "integer": 1,
     }
-
-
-def test_counts_of_several_kernels_are_known_only_together():
     assert nvdisasm.together([{"matrix": 1}, {"matrix": 2, "float": 3}]) == {"matrix": 3, "float": 3}
     assert nvdisasm.together([{"matrix": 1}, None]) == {}
-
-
-def test_without_a_disassembler_there_is_no_text(monkeypatch):
-    monkeypatch.setattr(nvdisasm, "program", lambda name: None)
-    assert nvdisasm.disassembled(b"machine code") is None
-
-
-@pytest.mark.extra("cuda")
-def test_the_disassembler_counts_what_the_assembler_made():
-    assembled = ptxas.assemble(SMALL_KERNEL, "sm_80")
-    assert assembled.instructions["branch"] >= 1
-    assert nvdisasm.disassembled(b"no machine code") is None
 
 
 def test_the_doctor_says_what_is_missing_for_figures(monkeypatch):

@@ -5,7 +5,8 @@ from mlir import ir
 
 from harness.dialect.context import mlir_context
 from harness.errors import BuildError
-from harness.targets.cuda.approximations import use_approximations
+from harness.targets.cuda.lowering import APPROXIMATIONS
+from harness.targets.gpu.own_operations import replace_operations
 from harness.targets.lowering.reciprocals import divide_rows_once
 
 ROWS = """
@@ -33,6 +34,10 @@ def operations(text: str, change) -> list[str]:
         return [operation.name for operation in module.body.operations[0].regions[0].blocks[0].operations]
 
 
+def approximate(module: ir.Module) -> None:
+    replace_operations(module, APPROXIMATIONS)
+
+
 def test_a_row_is_divided_once() -> None:
     names = operations(ROWS, divide_rows_once)
     assert names.count("arith.divf") == 1
@@ -48,11 +53,11 @@ def test_what_differs_from_element_to_element_is_divided_as_it_is() -> None:
 
 
 def test_the_instruction_takes_one_element_at_a_time() -> None:
-    names = operations(ELEMENTS, use_approximations)
+    names = operations(ELEMENTS, approximate)
     assert names.count("llvm.call_intrinsic") == 4
     assert "arith.divf" not in names
 
 
 def test_other_types_are_refused() -> None:
     with pytest.raises(BuildError, match=r"arith\.divf of f64: the instruction takes f32"):
-        operations(ELEMENTS.replace("f32", "f64"), use_approximations)
+        operations(ELEMENTS.replace("f32", "f64"), approximate)

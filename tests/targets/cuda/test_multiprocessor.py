@@ -3,15 +3,13 @@
 import pytest
 
 from harness.errors import UnsupportedError
-from harness.targets.cuda import CudaTarget
-from harness.targets.cuda.multiprocessor import (
-    MULTIPROCESSORS,
-    occupancy,
-    require_shared_memory,
-    resident_limits,
-    resident_workgroups,
-)
+from harness.targets.cuda.chips import CHIPS
+from harness.targets.cuda.multiprocessor import occupancy, resident_limits, resident_workgroups
+from harness.targets.cuda.vendor import nvidia_vendor
 from harness.targets.gpu.launch import GpuKernel
+from harness.targets.gpu.vendor import Vendor
+from harness.targets.rocm.vendor import amd_vendor
+from harness.targets.xegpu.vendor import intel_vendor
 
 
 @pytest.mark.parametrize(
@@ -29,7 +27,7 @@ from harness.targets.gpu.launch import GpuKernel
 def test_what_there_is_least_of_decides(threads, registers, shared_bytes, chip, expected) -> None:
     assert occupancy(threads, registers, shared_bytes, chip) == pytest.approx(expected)
     warps_of_all = resident_workgroups(threads, registers, shared_bytes, chip) * threads / 32
-    assert warps_of_all / MULTIPROCESSORS[chip].warps == pytest.approx(expected)
+    assert warps_of_all / CHIPS[chip].warps == pytest.approx(expected)
 
 
 def test_each_resource_has_a_limit_of_its_own() -> None:
@@ -37,12 +35,11 @@ def test_each_resource_has_a_limit_of_its_own() -> None:
     assert limits == {"workgroups": 32, "warps": 16, "registers": 4, "shared memory": 3}
 
 
-def test_a_workgroup_that_needs_too_much_shared_memory_is_unsupported() -> None:
-    kernel = GpuKernel(name="attention", buffers=(), grid=1, threads=128, shared_bytes=120 * 1024)
-    require_shared_memory([kernel], "sm_80")
-    with pytest.raises(UnsupportedError, match=r"attention needs 122880 bytes .* may have 101376 on sm_89"):
-        require_shared_memory([kernel], "sm_89")
-
-
-def test_every_chip_has_its_limits() -> None:
-    assert set(MULTIPROCESSORS) == set(CudaTarget().chips())
+@pytest.mark.parametrize("vendor", [nvidia_vendor("sm_89"), amd_vendor("gfx942"), intel_vendor("bmg")])
+def test_a_workgroup_that_needs_too_much_shared_memory_is_unsupported(vendor: Vendor) -> None:
+    most = vendor.workgroup_shared_bytes
+    assert most is not None
+    kernel = GpuKernel(name="attention", buffers=(), grid=1, threads=128, shared_bytes=most)
+    vendor.require_room([kernel])
+    with pytest.raises(UnsupportedError, match=rf"attention needs {most + 1} bytes .* may have {most} on"):
+        vendor.require_room([kernel.model_copy(update={"shared_bytes": most + 1})])

@@ -7,7 +7,6 @@ import pytest
 from emulated_runs import assert_right, build
 from hypothesis import HealthCheck, assume, given, reject, settings
 from hypothesis import strategies as st
-from sweeps import sweep
 
 from harness import plugins
 from harness.errors import UnsupportedError
@@ -33,31 +32,20 @@ def problems(draw: st.DrawFn) -> AttentionProblem:
     )
 
 
-def assert_right_if_supported(variant: str, problem: AttentionProblem) -> None:
-    assume(plugins.variant(variant).supports(problem, "cuda:sm_80") is None)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        try:
-            artifact = build(problem, folder, variant)
-        except UnsupportedError:  # what only the code tells, such as too much shared memory
-            reject()
-        assert_right(artifact, folder)
+@pytest.mark.parametrize("variant", ["flash", "naive", "unfused"])
+@pytest.mark.parametrize(
+    "number", [pytest.param(3, marks=pytest.mark.sweep), pytest.param(60, marks=pytest.mark.slow)]
+)
+def test_problems_of_any_size_are_right(variant: str, number: int) -> None:
+    @settings(max_examples=number, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(problem=problems())
+    def is_right_if_supported(problem: AttentionProblem) -> None:
+        assume(plugins.variant(variant).supports(problem, "cuda:sm_80") is None)
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                artifact = build(problem, Path(folder), variant)
+            except UnsupportedError:  # what only the code tells, such as too much shared memory
+                reject()
+            assert_right(artifact, Path(folder))
 
-
-VARIANTS = pytest.mark.parametrize("variant", ["flash", "naive", "unfused"])
-ANY = {"derandomize": True, "deadline": None, "suppress_health_check": list(HealthCheck)}
-
-
-@pytest.mark.parametrize("variant", sweep(["flash", "naive", "unfused"], but=["flash"]))
-@settings(max_examples=3, **ANY)
-@given(problem=problems())
-def test_a_few_problems(variant: str, problem: AttentionProblem) -> None:
-    assert_right_if_supported(variant, problem)
-
-
-@pytest.mark.slow
-@VARIANTS
-@settings(max_examples=60, **ANY)
-@given(problem=problems())
-def test_many_problems(variant: str, problem: AttentionProblem) -> None:
-    assert_right_if_supported(variant, problem)
+    is_right_if_supported()

@@ -5,7 +5,7 @@ from sass_text import disassembly
 
 from harness.bounds.loop_model import Unmodelled
 from harness.targets.cuda.sass import SassFunction, parse
-from harness.targets.cuda.sass_loops import Loop, loops, steady_state
+from harness.targets.cuda.sass_loops import steady_state
 
 PRODUCT = "HMMA.16816.F32 R4, R8, R12, R4"
 
@@ -16,11 +16,6 @@ def function(*lines: str) -> SassFunction:
 
 def names(*lines: str) -> list[str]:
     return [instruction.name for instruction in steady_state(function(*lines))]
-
-
-def test_a_jump_backwards_closes_a_loop() -> None:
-    code = function("NOP", ".L_x_0:", PRODUCT, "@P0 BRA `(.L_x_0)", ".L_x_1:", "BRA `(.L_x_1)")
-    assert loops(code) == [Loop(1, 2)]
 
 
 def test_the_loop_that_masks_nothing_is_the_steady_state() -> None:

@@ -9,16 +9,16 @@ from sweeps import sweep
 
 from harness.problem.attention_problem import AttentionProblem
 
-RAGGED = AttentionProblem(heads=1, seq_q=200, head_dim=64, dtype="f16", causal=True)
+RAGGED = AttentionProblem(heads=1, seq_q=140, head_dim=64, dtype="f16", causal=True)
 CROSS = AttentionProblem(heads=2, kv_heads=1, seq_q=150, seq_kv=330, head_dim=128, dtype="bf16")
 STRATEGIES = list(itertools.product(["registers", "shared-memory"], [1, 2], ["ahead", "in-turn"]))
 SMALL, LARGE = {"tile_q": 64}, {"tile_q": 128}
+problems = pytest.mark.parametrize("problem", sweep([RAGGED, CROSS], but=[RAGGED]), ids=["ragged", "cross"])
 
 
-@pytest.mark.parametrize("problem", sweep([RAGGED, CROSS], but=[RAGGED]), ids=["ragged", "cross"])
+@problems
 @pytest.mark.parametrize(
-    ("query_operand", "staging_slots", "scores"),
-    sweep(STRATEGIES, but=[("registers", 2, "in-turn"), ("shared-memory", 1, "ahead")]),
+    ("query_operand", "staging_slots", "scores"), sweep(STRATEGIES, but=[("shared-memory", 1, "ahead")])
 )
 def test_every_strategy_is_right_and_the_checks_find_nothing(
     problem: AttentionProblem, query_operand: str, staging_slots: int, scores: str, tmp_path: Path
@@ -29,9 +29,23 @@ def test_every_strategy_is_right_and_the_checks_find_nothing(
     assert_right(artifact, tmp_path)
 
 
-@pytest.mark.parametrize("variant", sweep(["naive", "unfused"], but=["naive"]))
-def test_other_variants_have_large_tiles_with_all_strategies(variant: str, tmp_path: Path) -> None:
-    options = {"query_operand": "shared-memory", "staging_slots": 1}
+@pytest.mark.parametrize(
+    ("variant", "options"),
+    sweep(
+        [
+            (variant, options)
+            for variant in ("naive", "unfused")
+            for options in (
+                {"query_operand": "shared-memory", "staging_slots": 1},
+                {"product_order": "by-step"},
+            )
+        ],
+        but=[("naive", {"product_order": "by-step"})],
+    ),
+)
+def test_other_variants_have_large_tiles_with_all_strategies(
+    variant: str, options: dict, tmp_path: Path
+) -> None:
     assert_right(build(RAGGED, tmp_path, variant, params=LARGE, **options), tmp_path)
 
 
@@ -44,9 +58,11 @@ def test_sums_after_the_loop_are_right_for_any_scores(distribution: str, tmp_pat
 
 
 @pytest.mark.sweep
-def test_rows_that_see_no_key_are_zero_with_sums_after_the_loop(tmp_path: Path) -> None:
-    unequal = AttentionProblem(heads=1, seq_q=200, seq_kv=70, head_dim=64, dtype="f16", causal=True)
-    assert_right(build(unequal, tmp_path, params=LARGE, row_sums="after-loop"), tmp_path)
+@pytest.mark.parametrize("options", [{"row_sums": "after-loop"}, {"scores": "ahead"}], ids=str)
+@pytest.mark.parametrize("keys", [64, 70])
+def test_rows_that_see_no_key_are_zero(keys: int, options: dict, tmp_path: Path) -> None:
+    unequal = AttentionProblem(heads=1, seq_q=200, seq_kv=keys, head_dim=64, dtype="f16", causal=True)
+    assert_right(build(unequal, tmp_path, params=LARGE, **options), tmp_path)
 
 
 def shuffles_in_loops(distributed: str) -> int:
@@ -78,6 +94,7 @@ def test_sums_stay_in_parts_from_one_loop_to_the_next(tmp_path: Path) -> None:
     assert "cluster(size = 4)" in shown
 
 
+@pytest.mark.sweep
 def test_a_total_that_every_step_divides_by_is_added_up_in_every_step(tmp_path: Path) -> None:
     artifact = build(RAGGED, tmp_path, params={"division": "every-step"})
     assert "gpu.subgroup_reduce" not in text(artifact, tmp_path, "partial-sums")
@@ -95,45 +112,36 @@ def test_q_is_read_again_in_each_loop(tmp_path: Path) -> None:
     assert all(line.startswith(" " * 8) for line in reads[1])
 
 
-@pytest.mark.parametrize("problem", sweep([RAGGED, CROSS], but=[RAGGED]), ids=["ragged", "cross"])
-def test_loads_for_one_step_of_a_product_are_as_many_and_right(
-    problem: AttentionProblem, tmp_path: Path
+@problems
+@pytest.mark.parametrize(
+    ("option", "choices", "stage", "instruction"),
+    sweep(
+        [
+            ("operand_loads", ("one-step", "several-steps"), "loads-by-step", "numTiles = 4"),
+            ("product_order", ("by-step", "by-fragment"), "products-by-step", "nvvm.mma.sync"),
+        ],
+        but=[("operand_loads", ("one-step", "several-steps"), "loads-by-step", "numTiles = 4")],
+    ),
+)
+def test_loads_and_products_by_step_are_as_many_and_right(
+    problem: AttentionProblem,
+    option: str,
+    choices: tuple[str, str],
+    stage: str,
+    instruction: str,
+    tmp_path: Path,
 ) -> None:
-    counts, texts = {}, set()
-    for choice in ("one-step", "several-steps"):
+    texts = []
+    for choice in choices:
         folder = tmp_path / choice
-        folder.mkdir()
-        artifact = build(problem, folder, params=LARGE, operand_loads=choice)
+        artifact = build(problem, folder, params=LARGE, **{option: choice})
         assert artifact.metrics.bank_conflicts == 0
-        assert ("loads-by-step" in artifact.stage_files) == (choice == "one-step")
-        distributed = text(artifact, folder, "distributed")
-        counts[choice] = distributed.count("numTiles = 4")
-        texts.add(distributed)
+        assert (stage in artifact.stage_files) == (choice == choices[0])
+        last = "just-in-time" if "just-in-time" in artifact.stage_files else "distributed"
+        texts.append(text(artifact, folder, last))
         assert_right(artifact, folder)
-    assert counts["one-step"] == counts["several-steps"] > 0
-    assert len(texts) == 2
-
-
-@pytest.mark.parametrize("problem", sweep([RAGGED, CROSS], but=[RAGGED]), ids=["ragged", "cross"])
-@pytest.mark.parametrize("scores", sweep(["ahead", "in-turn"], but=["in-turn"]))
-def test_products_by_step_are_as_many_and_right(
-    problem: AttentionProblem, scores: str, tmp_path: Path
-) -> None:
-    counts = {}
-    for order in ("by-step", "by-fragment"):
-        folder = tmp_path / order
-        artifact = build(problem, folder, params=LARGE, product_order=order, scores=scores)
-        for stage in ("products-by-step", "just-in-time"):
-            assert (stage in artifact.stage_files) == (order == "by-step")
-        counts[order] = text(artifact, folder, "ptx").count("mma.sync")
-        assert_right(artifact, folder)
-    assert counts["by-step"] == counts["by-fragment"] > 0
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize("variant", ["naive", "unfused"])
-def test_products_of_other_variants_go_by_step(variant: str, tmp_path: Path) -> None:
-    assert_right(build(CROSS, tmp_path, variant, params=SMALL, product_order="by-step"), tmp_path)
+    assert texts[0].count(instruction) == texts[1].count(instruction) > 0
+    assert texts[0] != texts[1]
 
 
 def test_each_step_of_a_product_comes_after_the_loads_for_it_alone(tmp_path: Path) -> None:
@@ -153,28 +161,21 @@ def test_each_step_of_a_product_comes_after_the_loads_for_it_alone(tmp_path: Pat
         assert sum(start < number < end for number in of_scores) == 2 + 4  # Q for two bands, 64 keys
 
 
-def test_one_slot_each_takes_half_the_memory_and_two_barriers(tmp_path: Path) -> None:
-    found = {}
+def test_one_slot_each_takes_half_the_memory(tmp_path: Path) -> None:
+    sizes = []
     for slots in (1, 2):
         folder = tmp_path / str(slots)
-        found[slots] = build(RAGGED, folder, params=SMALL, staging_slots=slots)
-        staged = text(found[slots], folder, "staged")
-        assert f"memref<{slots}x64x72xf16" in staged
-    kernels = [artifact.launch["kernels"][0]["shared_bytes"] for artifact in found.values()]
-    assert kernels[0] * 2 == kernels[1]
+        artifact = build(RAGGED, folder, params=SMALL, staging_slots=slots)
+        assert f"memref<{slots}x64x72xf16" in text(artifact, folder, "staged")
+        sizes.append(artifact.launch["kernels"][0]["shared_bytes"])
+    assert sizes[0] * 2 == sizes[1]
 
 
-def test_scores_ahead_are_those_of_the_next_tile_and_the_loop_carries_them(tmp_path: Path) -> None:
+def test_scores_ahead_are_those_of_the_next_tile_and_carried(tmp_path: Path) -> None:
     shown = text(build(RAGGED, tmp_path, params=SMALL, scores="ahead"), tmp_path, "scores-ahead")
     loops = [line for line in shown.splitlines() if "scf.for %" in line]
     assert len(loops) == 2
     assert all(line.count("vector<64x64xf32>") == 2 for line in loops)
     assert shown.count("vector.contract") == 2 + 2 * 2
-    first = shown.index("scf.for %")
-    body = shown[first : shown.index("scf.yield")]
+    body = shown[shown.index("scf.for %") : shown.index("scf.yield")]
     assert body.index("vector.contract") < body.index("vector.multi_reduction")
-
-
-def test_a_loop_that_has_no_iteration_reads_no_tile_that_does_not_exist(tmp_path: Path) -> None:
-    unequal = AttentionProblem(heads=1, seq_q=200, seq_kv=64, head_dim=64, dtype="f16", causal=True)
-    assert_right(build(unequal, tmp_path, params=LARGE, scores="ahead"), tmp_path)

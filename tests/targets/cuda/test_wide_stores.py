@@ -12,63 +12,54 @@ from harness.artifact.artifact import Artifact
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 
-RAGGED = AttentionProblem(heads=2, seq_q=77, seq_kv=139, head_dim=64, dtype="f16", causal=True)
+
+def problem(**fields: object) -> AttentionProblem:
+    return AttentionProblem(**{"heads": 1, "head_dim": 64, "dtype": "f16", **fields})
+
+
+RAGGED = problem(heads=2, seq_q=77, seq_kv=139, causal=True)
 PROBLEMS = {
     "ragged": RAGGED,
-    "few-queries": AttentionProblem(heads=2, seq_q=5, seq_kv=129, head_dim=64, dtype="bf16"),
-    "one-tile": AttentionProblem(heads=1, seq_q=64, head_dim=32, dtype="f16"),
-    "wider-v": AttentionProblem(heads=1, seq_q=130, seq_kv=70, head_dim=64, head_dim_v=128, dtype="f16"),
-    "48-columns": AttentionProblem(heads=1, seq_q=100, head_dim=48, dtype="bf16"),
-    "single-precision": AttentionProblem(heads=1, seq_q=70, head_dim=64, dtype="f32", causal=True),
-    "rows-without-keys": AttentionProblem(
-        heads=1, seq_q=130, seq_kv=65, head_dim=64, dtype="f16", causal=True
-    ),
+    "few queries": problem(heads=2, seq_q=5, seq_kv=129, dtype="bf16"),
+    "one tile": problem(seq_q=64, head_dim=32),
+    "wider V": problem(seq_q=130, seq_kv=70, head_dim_v=128),
+    "48 columns": problem(seq_q=100, head_dim=48, dtype="bf16"),
+    "single precision": problem(seq_q=70, dtype="f32", causal=True),
+    "rows without keys": problem(seq_q=130, seq_kv=65, causal=True),
 }
 GLOBAL_STORE = re.compile(r"^\s*(?:@%p\d+ )?(st\.global[.\w]*)", re.MULTILINE)
 
 
-def stores(artifact: Artifact, folder: Path) -> list[str]:
-    """Return the instructions that store to global memory."""
-    return GLOBAL_STORE.findall(text(artifact, folder, "ptx"))
+def built(problem: AttentionProblem, folder: Path) -> list[tuple[Artifact, list[str]]]:
+    """Return two artifacts, stored wide and directly, with their instructions that store to global memory."""
+    both = []
+    for choice in ("wide", "direct"):
+        artifact = build(problem, folder / choice, output_stores=choice)
+        both.append((artifact, GLOBAL_STORE.findall(text(artifact, folder / choice, "ptx"))))
+    return both
 
 
-@pytest.mark.parametrize("name", sweep(PROBLEMS, but=["few-queries", "rows-without-keys"]))
-def test_results_are_right_stored_in_pieces_of_16_bytes_and_in_fewer(name: str, tmp_path: Path) -> None:
-    wide, direct = (
-        build(PROBLEMS[name], tmp_path / choice, output_stores=choice) for choice in ("wide", "direct")
-    )
-    assert_right(wide, tmp_path / "wide")
-    assert set(stores(wide, tmp_path / "wide")) == {"st.global.v4.b32"}
-    assert len(stores(wide, tmp_path / "wide")) < len(stores(direct, tmp_path / "direct"))
+@pytest.mark.parametrize("name", sweep(PROBLEMS, but=["few queries"]))
+def test_results_are_right_in_fewer_stores_of_16_bytes(name: str, tmp_path: Path) -> None:
+    (wide, wide_stores), (direct, direct_stores) = built(PROBLEMS[name], tmp_path)
+    assert set(wide_stores) == {"st.global.v4.b32"}
+    assert "st.global.v4.b32" not in direct_stores
+    assert len(wide_stores) < len(direct_stores)
+    assert "wide-stores" not in direct.stage_files
     assert wide.metrics.shared_bytes == direct.metrics.shared_bytes
     assert wide.metrics.bank_conflicts == direct.metrics.bank_conflicts
+    assert_right(wide, tmp_path / "wide")
+    assert_right(direct, tmp_path / "direct")
 
 
-@pytest.mark.parametrize("name", sweep(["ragged", "few-queries", "single-precision"], but=["ragged"]))
-def test_results_are_right_stored_as_lanes_hold_them(name: str, tmp_path: Path) -> None:
-    artifact = build(PROBLEMS[name], tmp_path, output_stores="direct")
-    assert_right(artifact, tmp_path)
-    assert "wide-stores" not in artifact.stage_files
-    assert "st.global.v4.b32" not in stores(artifact, tmp_path)
+def test_what_needs_more_memory_than_operands_is_stored_directly(tmp_path: Path) -> None:
+    wide, direct = built(problem(seq_q=64, seq_kv=16, head_dim_v=256), tmp_path)
+    assert wide[1] == direct[1]
+    assert wide[0].metrics.shared_bytes == direct[0].metrics.shared_bytes
 
 
-@pytest.mark.sweep
-@pytest.mark.parametrize("variant", ["naive", "unfused"])
-def test_other_variants_store_wide_too(variant: str, tmp_path: Path) -> None:
-    artifact = build(RAGGED, tmp_path, variant)
-    assert_right(artifact, tmp_path)
-    assert "st.global.v4.b32" in stores(artifact, tmp_path)
-
-
-def test_what_needs_more_memory_than_the_operands_is_stored_directly(tmp_path: Path) -> None:
-    problem = AttentionProblem(heads=1, seq_q=64, seq_kv=16, head_dim=64, head_dim_v=256, dtype="f16")
-    wide, direct = (build(problem, tmp_path / choice, output_stores=choice) for choice in ("wide", "direct"))
-    assert stores(wide, tmp_path / "wide") == stores(direct, tmp_path / "direct")
-    assert wide.metrics.shared_bytes == direct.metrics.shared_bytes
-
-
-def test_the_choice_is_told(tmp_path: Path) -> None:
+def test_the_choice_is_told() -> None:
     case = Case(problem=RAGGED, variant="flash", target="cuda:sm_80")
     assert plugins.variant("flash").chosen(case)["output_stores"] == "wide"
-    given = case.model_copy(update={"target_options": {"output_stores": "direct"}})
-    assert "output_stores" not in plugins.variant("flash").chosen(given)
+    direct = case.model_copy(update={"target_options": {"output_stores": "direct"}})
+    assert "output_stores" not in plugins.variant("flash").chosen(direct)

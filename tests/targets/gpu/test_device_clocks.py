@@ -4,27 +4,18 @@ import pytest
 
 from harness.targets.gpu.clocks import READ_INTERVAL_S, ClockReading, Clocks, ClockState
 
-REASONS = {0x1: "power cap", 0x6: "temperature"}
 
-
-class Library:
+class Watched(Clocks):
     """One device that is read again and again; None when it may not be read any more."""
 
+    slowdowns = {0x1: "power cap", 0x6: "temperature"}  # noqa: RUF012
+
     def __init__(self, *readings: ClockReading | None) -> None:
+        super().__init__()
         self.readings = list(readings)
 
     def clock(self) -> ClockReading | None:
         return self.readings.pop(0) if len(self.readings) > 1 else self.readings[0]
-
-    def temperature_c(self) -> int | None:
-        return 40
-
-    def energy_j(self) -> float | None:
-        return None
-
-
-def clocks(*readings: ClockReading | None) -> Clocks:
-    return Clocks(Library(*readings), REASONS)
 
 
 @pytest.fixture
@@ -36,14 +27,14 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_a_reading_is_clock_and_reasons(now: list[float]) -> None:
-    watch = clocks(ClockReading(1200, 0x1 | 0x4))
+    watch = Watched(ClockReading(1200, 0x1 | 0x4))
     assert watch.state == ClockState()
     watch.read()
     assert watch.state == ClockState(1200, "power cap, temperature")
 
 
 def test_readings_in_quick_succession_are_one(now: list[float]) -> None:
-    watch = clocks(ClockReading(1980, 0), ClockReading(1200, 0x1))
+    watch = Watched(ClockReading(1980, 0), ClockReading(1200, 0x1))
     watch.read()
     watch.read()
     assert watch.state == ClockState(1980, None)
@@ -53,7 +44,7 @@ def test_readings_in_quick_succession_are_one(now: list[float]) -> None:
 
 
 def test_a_slowdown_counts_for_its_sample_and_for_no_other(now: list[float]) -> None:
-    watch = clocks(ClockReading(1200, 0x1), ClockReading(1980, 0))
+    watch = Watched(ClockReading(1200, 0x1), ClockReading(1980, 0))
     watch.read()
     now[0] += READ_INTERVAL_S
     watch.read()
@@ -64,13 +55,13 @@ def test_a_slowdown_counts_for_its_sample_and_for_no_other(now: list[float]) -> 
 
 
 def test_a_reason_without_a_name_is_no_slowdown(now: list[float]) -> None:
-    watch = clocks(ClockReading(1980, 0x100))
+    watch = Watched(ClockReading(1980, 0x100))
     watch.read()
     assert watch.state == ClockState(1980, None)
 
 
 def test_a_device_that_may_not_be_read_any_more_is_not_known(now: list[float]) -> None:
-    watch = clocks(ClockReading(1980, 0x1), None)
+    watch = Watched(ClockReading(1980, 0x1), None)
     watch.read()
     now[0] += READ_INTERVAL_S
     watch.read()
@@ -78,6 +69,6 @@ def test_a_device_that_may_not_be_read_any_more_is_not_known(now: list[float]) -
 
 
 def test_without_a_library_nothing_is_known() -> None:
-    watch = Clocks(None, REASONS)
+    watch = Clocks()
     watch.read()
     assert watch.state == ClockState()

@@ -6,10 +6,11 @@ from harness.targets.gpu.clocks import ClockReading, Clocks
 from harness.targets.gpu.event_timer import ENERGY_CALLS, GRAPH_CALLS, EventTimer, call_graphs
 
 
-class Device:
+class Device(Clocks):
     """A queue that knows how long each kind of work takes, and counts 100 W."""
 
     def __init__(self, call_s: float = 1e-5, flush_s: float = 1e-4, mark_s: float = 0.0) -> None:
+        super().__init__()
         self.call_s, self.flush_s, self.mark_s = call_s, flush_s, mark_s
         self.now = 0.0
         self.calls = 0
@@ -48,7 +49,7 @@ class Device:
         return 100 * self.now if self.counts_energy else None
 
     def timer(self) -> EventTimer:
-        return EventTimer(self, self, Clocks(self, {}))  # type: ignore[arg-type]
+        return EventTimer(self, self, self)  # type: ignore[arg-type]
 
 
 def test_emptied_caches_are_no_part_of_a_call() -> None:

@@ -9,11 +9,14 @@ from harness.problem.attention_problem import AttentionProblem
 from harness.targets.base import TargetOptions
 from harness.targets.cuda import CudaTarget
 from harness.targets.gpu import target as gpu_target
+from harness.targets.gpu.target import GpuTarget
 from harness.targets.rocm import RocmTarget
+from harness.targets.xegpu import XegpuTarget
 
 PROBLEM = AttentionProblem(heads=1, seq_q=64, head_dim=64)
 H100 = GpuDevice("NVIDIA H100", "sm_90")
 MI300 = GpuDevice("AMD Instinct MI300X", "gfx942")
+B580 = GpuDevice("Intel(R) Arc(TM) B580 Graphics", "bmg")
 
 
 @pytest.fixture
@@ -70,26 +73,34 @@ def test_the_device_is_named_and_what_stands_in_for_it(here, monkeypatch):
     assert CudaTarget().device("sm_80") == "NVIDIA H100 (sm_90)"
 
 
-def test_what_can_be_done_without_device_and_compiler(here, monkeypatch):
+@pytest.mark.parametrize(
+    ("target", "builders", "driver", "device"),
+    [
+        (RocmTarget(), "this harness and IREE", "ROCm's HIP (libamdhip64.so)", MI300),
+        (XegpuTarget(), "this harness", "OpenCL (libOpenCL.so.1)", B580),
+    ],
+)
+def test_what_can_be_done_with_devices_and_without(
+    here, monkeypatch, target: GpuTarget, builders: str, driver: str, device: GpuDevice
+):
+    def found(action: str) -> tuple[bool, str]:
+        rows = {row.action: (row.available, row.detail) for row in target.capabilities()}
+        return rows[action]
+
     monkeypatch.setattr(native_library, "compiler", lambda: None)
-    found = {capability.action: capability for capability in RocmTarget().capabilities()}
-    assert found["build"].available
-    assert "gfx942" in found["build"].detail
-    assert (found["emulate"].available, found["emulate"].detail) == (False, native_library.MISSING)
-    assert (found["run"].available, found["run"].detail) == (
-        False,
-        "no device: ROCm's HIP (libamdhip64.so) is not installed",
-    )
-
-
-def test_what_can_be_done_with_them(here, monkeypatch):
-    here(MI300)
+    assert found("build") == (True, f"by {builders}: chips {', '.join(target.descriptions)}")
+    assert found("emulate") == (False, native_library.MISSING)
+    assert found("run") == (False, f"no device: {driver} is not installed")
+    assert target.why_no_device(device.chip) == f"no device: {driver} is not installed"
     monkeypatch.setattr(native_library, "compiler", lambda: ["gcc"])
-    found = {capability.action: capability for capability in RocmTarget().capabilities()}
-    assert found["emulate"].detail == "device code on this processor, by gcc"
-    assert found["run"].detail == "AMD Instinct MI300X (gfx942)"
+    assert found("emulate") == (True, "device code on this processor, by gcc")
     here()
-    assert RocmTarget().capabilities()[-1].detail == "no device"
+    assert found("run") == (False, "no device")
+    here(device)
+    assert found("run") == (True, f"{device.name} ({device.chip})")
+    assert target.why_no_device(device.chip) is None
+    other = next(chip for chip in target.descriptions if chip != device.chip)
+    assert target.why_no_device(other) == f"no device for {other}, only {device.name} ({device.chip})"
 
 
 def test_no_peak_is_made_up():

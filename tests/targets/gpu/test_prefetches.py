@@ -1,13 +1,11 @@
 """Prefetches of the tiles that a loop's next iteration reads."""
 
 import re
-from pathlib import Path
 
 import pytest
-from emulated_runs import assert_right_on_emulator
+from emulated_runs import assert_right_on_emulator, built, text
 
 from harness import plugins
-from harness.artifact.artifact import Artifact
 from harness.errors import UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
@@ -19,20 +17,15 @@ ONE_TILE = AttentionProblem(heads=1, seq_q=64, head_dim=64, dtype="f16")
 PREFETCH = re.compile(r"memref\.prefetch (%arg\d)\[([^\]]*)\].*\{tile = array<i64: (\d+), (\d+)>\}")
 
 
-def build(
-    problem: AttentionProblem, folder: Path, variant: str = "flash", target: str = "xegpu:bmg", **options: str
-) -> Artifact:
-    case = Case(problem=problem, variant=variant, target=target, target_options=options)
-    return plugins.variant(variant).build(case, "key", folder)
+BMG = "xegpu:bmg"
 
 
-def text(problem: AttentionProblem, folder: Path, stage: str = "prefetched", **options: str) -> str:
-    artifact = build(problem, folder, **options)
-    return (folder / artifact.stage_files[stage]).read_text()
+def prefetched(problem: AttentionProblem) -> str:
+    return text(*built(problem, BMG), "prefetched")
 
 
-def test_each_iteration_asks_for_the_next_tiles_of_keys_and_of_values(tmp_path: Path) -> None:
-    code = text(WHOLE, tmp_path)
+def test_iterations_begin_by_asking_for_the_next_tiles() -> None:
+    code = prefetched(WHOLE)
     ((_, position),) = re.findall(r"scf.for (%(\w+)) = ", code)
     ((following, _),) = re.findall(rf"(%(\w+)) = arith.addi %{position}, %c64 : index", code)
     ((last, _),) = re.findall(rf"(%(\w+)) = arith.minui {following}, %c128 : index", code)
@@ -41,56 +34,49 @@ def test_each_iteration_asks_for_the_next_tiles_of_keys_and_of_values(tmp_path: 
     for _, indices, *tile in prefetches:
         assert indices.split(", ")[-2:] == [last, "%c0"]
         assert tile == ["64", "64"]
-
-
-def test_they_stand_where_an_iteration_begins(tmp_path: Path) -> None:
-    loop = text(WHOLE, tmp_path).split("scf.for ", 1)[1]
+    loop = code.split("scf.for ", 1)[1]
     assert loop.index("memref.prefetch") < loop.rindex("memref.prefetch") < loop.index("vector.transfer_read")
+    just_in_time = text(*built(WHOLE, BMG), "just-in-time")
+    assert just_in_time.count("xegpu.prefetch_nd") == 2  # of 16 rows and 32 columns for each sub-group
+    assert "memref.prefetch" not in just_in_time
 
 
 @pytest.mark.sweep
-def test_a_last_tile_that_is_moved_back_is_asked_for_where_it_is_read(tmp_path: Path) -> None:
-    code = text(RAGGED, tmp_path)
+def test_a_last_tile_that_is_moved_back_is_asked_for_where_it_is_read() -> None:
+    code = prefetched(RAGGED)
     last = RAGGED.seq_kv - 64
     assert re.search(rf"arith.minui %\w+, %c{last} : index|affine_map<.*min.*{last}", code)
-    assert_right_on_emulator(build(RAGGED, tmp_path), tmp_path)
+    assert_right_on_emulator(*built(RAGGED, BMG))
 
 
-def test_both_loops_under_a_causal_mask_have_them(tmp_path: Path) -> None:
-    loops = text(CAUSAL, tmp_path).split("scf.for ")[1:]
+def test_both_loops_under_a_causal_mask_have_them() -> None:
+    loops = prefetched(CAUSAL).split("scf.for ")[1:]
     assert [loop.count("memref.prefetch") for loop in loops] == [2, 2]
 
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("variant", ["naive", "unfused"])
-def test_loops_of_other_variants_have_them_and_are_right(variant: str, tmp_path: Path) -> None:
-    artifact = build(WHOLE, tmp_path, variant)
-    assert "memref.prefetch" in (tmp_path / artifact.stage_files["prefetched"]).read_text()
-    assert_right_on_emulator(artifact, tmp_path)
+def test_loops_of_other_variants_have_them_and_are_right(variant: str) -> None:
+    artifact, folder = built(WHOLE, BMG, variant)
+    assert "memref.prefetch" in text(artifact, folder, "prefetched")
+    assert_right_on_emulator(artifact, folder)
 
 
-def test_where_there_is_one_tile_there_is_no_next_one(tmp_path: Path) -> None:
-    assert "prefetch" not in text(ONE_TILE, tmp_path)
+def test_where_there_is_one_tile_there_is_no_next_one() -> None:
+    assert "prefetch" not in prefetched(ONE_TILE)
 
 
-def test_they_become_messages_that_the_sub_groups_share(tmp_path: Path) -> None:
-    code = text(WHOLE, tmp_path, "just-in-time")
-    assert code.count("xegpu.prefetch_nd") == 2  # a block of 16 rows and 32 columns for each of 8 sub-groups
-    assert "memref.prefetch" not in code
-
-
-def test_rows_that_no_message_names_are_not_prefetched(tmp_path: Path) -> None:
+def test_rows_that_no_message_names_are_not_prefetched() -> None:
     narrow = AttentionProblem(heads=1, seq_q=64, seq_kv=160, head_dim=16, dtype="f16")
-    artifact = build(narrow, tmp_path)
-    distributed = (tmp_path / artifact.stage_files["distributed"]).read_text()
-    assert "prefetch" not in distributed
-    assert_right_on_emulator(artifact, tmp_path)
+    artifact, folder = built(narrow, BMG)
+    assert "prefetch" not in text(artifact, folder, "distributed")
+    assert_right_on_emulator(artifact, folder)
 
 
-def test_an_option_leaves_them_out(tmp_path: Path) -> None:
-    artifact = build(WHOLE, tmp_path, prefetches="none")
+def test_an_option_leaves_them_out() -> None:
+    artifact, folder = built(WHOLE, BMG, options={"prefetches": "none"})
     assert "prefetched" not in artifact.stage_files
-    assert "prefetch" not in (tmp_path / artifact.stage_files["llvm-ir"]).read_text()
+    assert "prefetch" not in text(artifact, folder, "llvm-ir")
 
 
 def test_a_case_says_what_was_chosen_where_there_is_a_choice() -> None:
@@ -99,6 +85,6 @@ def test_a_case_says_what_was_chosen_where_there_is_a_choice() -> None:
     assert "prefetches" not in plugins.variant("flash").chosen(case.model_copy(update={"target": "cuda"}))
 
 
-def test_vendors_without_them_refuse_the_option(tmp_path: Path) -> None:
+def test_vendors_without_them_refuse_the_option() -> None:
     with pytest.raises(UnsupportedError, match=r"prefetches=next-tile: kernels for sm_80 prefetch nothing"):
-        build(WHOLE, tmp_path, target="cuda:sm_80", prefetches="next-tile")
+        built(WHOLE, "cuda:sm_80", options={"prefetches": "next-tile"})

@@ -1,5 +1,8 @@
 """The order of a lane's instructions: each just before it is needed, and no read after what writes."""
 
+import re
+
+import pytest
 from mlir import ir
 
 from harness.targets.gpu.product_order import compute_just_in_time
@@ -31,115 +34,64 @@ gpu.module @kernels {{
 """
 
 
-def ordered(*lines: str) -> list[str]:
-    """Return the names of the values of a loop's body, or of what has none, in their order afterwards."""
+OPERATIONS = {
+    "read": '%{0} = vector.load %from[%i] {{mark = "{0}"}} : memref<8xf32>, vector<4xf32>',
+    "add": '%{0} = arith.addf %{1}, %x {{mark = "{0}"}} : vector<4xf32>',
+    "product": (
+        '%{0} = "some.product"(%{1}, %x) {{mark = "{0}"}} : (vector<4xf32>, vector<4xf32>) -> vector<4xf32>'
+    ),
+    "wait": '"some.wait"() {{mark = "wait"}} : () -> ()',
+    "write": 'vector.store %{0}, %to[%i] {{mark = "write"}} : memref<8xf32>, vector<4xf32>',
+    "yes": "%yes = arith.constant true",
+    "if": "scf.if %yes {{",
+    "end": "}}",
+}
+"""By the word that a body has for it; names of what it gives, and takes, follow."""
+
+
+def lines(body: str) -> str:
+    """Return a body's operations, which commas part: `read a, product p a`."""
+    words = [operation.split() for operation in body.split(",")]
+    return "\n    ".join(OPERATIONS[kind].format(*names) for kind, *names in words)
+
+
+def marks(template: str, **bodies: str) -> list[str]:
+    """Return the marks of operations in their order afterwards."""
     with ir.Context() as context, ir.Location.unknown():
         context.allow_unregistered_dialects = True
-        module = ir.Module.parse(LOOP.format(body="\n    ".join(lines)))
+        module = ir.Module.parse(template.format(**{name: lines(body) for name, body in bodies.items()}))
         compute_just_in_time(module)
         module.operation.verify()
         text = module.operation.get_asm(use_name_loc_as_prefix=False)
-        loop = text[text.index("scf.for") : text.index("return")].splitlines()[1:]
-        return [named(line) for line in loop if " : " in line or "()" in line]
+    return re.findall(r'mark = "(\w+)"', text)
 
 
-def named(line: str) -> str:
-    """Return what an operation of a body is called by: its mark, else its name."""
-    if "mark = " in line:
-        return line.split('mark = "')[1].split('"')[0]
-    return line.split("=")[-1].split()[0].strip('"').partition("(")[0].strip('"')
-
-
-READ = '%{name} = vector.load %from[%i] {{mark = "{name}"}} : memref<8xf32>, vector<4xf32>'
-ADD = '%{name} = arith.addf %{one}, %{other} {{mark = "{name}"}} : vector<4xf32>'
-PRODUCT = (
-    '%{name} = "some.product"(%{one}, %x) {{mark = "{name}"}} '
-    ": (vector<4xf32>, vector<4xf32>) -> vector<4xf32>"
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("read a, read b, add c b, product p a, product q c, write p, write q", "a p b c q write write"),
+        ("read a, product p x, product q a, product r p, write r", "p a q r write"),
+        ("read a, read b, wait, product p b, product q a, write q", "a b wait p q write"),
+        ("read a, write x, add c a, write c", "a write c write"),
+        ("add c x, wait", "wait c"),
+        ("yes, add c x, product p x, if, write c, end", "p c write"),
+    ],
+    ids=[
+        "just before",
+        "products in order",
+        "before a wait",
+        "before a write",
+        "not needed",
+        "in a condition",
+    ],
 )
-WAIT = '"some.wait"() {mark = "wait"} : () -> ()'
-WRITE = 'vector.store %{one}, %to[%i] {{mark = "write"}} : memref<8xf32>, vector<4xf32>'
+def test_operations_stand_just_before_what_needs_them(body: str, expected: str) -> None:
+    assert marks(LOOP, body=body) == expected.split()
 
 
-def test_what_a_product_needs_stands_just_before_it() -> None:
-    body = [
-        READ.format(name="a"),
-        READ.format(name="b"),
-        ADD.format(name="c", one="b", other="x"),
-        PRODUCT.format(name="p", one="a"),
-        PRODUCT.format(name="q", one="c"),
-        WRITE.format(one="p"),
-        WRITE.format(one="q"),
-    ]
-    assert ordered(*body) == ["a", "p", "b", "c", "q", "write", "write"]
-
-
-def test_products_keep_their_order() -> None:
-    body = [
-        READ.format(name="a"),
-        PRODUCT.format(name="p", one="x"),
-        PRODUCT.format(name="q", one="a"),
-        PRODUCT.format(name="r", one="p"),
-        WRITE.format(one="r"),
-    ]
-    assert ordered(*body) == ["p", "a", "q", "r", "write"]
-
-
-def test_nothing_is_read_later_than_others_may_have_written() -> None:
-    body = [
-        READ.format(name="a"),
-        READ.format(name="b"),
-        WAIT,
-        PRODUCT.format(name="p", one="b"),
-        PRODUCT.format(name="q", one="a"),
-        WRITE.format(one="q"),
-    ]
-    assert ordered(*body) == ["a", "b", "wait", "p", "q", "write"]
-
-
-def test_nothing_is_read_later_than_it_is_written() -> None:
-    body = [
-        READ.format(name="a"),
-        WRITE.format(one="x"),
-        ADD.format(name="c", one="a", other="x"),
-        WRITE.format(one="c"),
-    ]
-    assert ordered(*body) == ["a", "write", "c", "write"]
-
-
-def test_what_is_needed_within_a_condition_stands_before_it() -> None:
-    body = [
-        "%yes = arith.constant true",
-        ADD.format(name="c", one="x", other="x"),
-        PRODUCT.format(name="p", one="x"),
-        "scf.if %yes {",
-        WRITE.format(one="c"),
-        "}",
-    ]
-    found = ordered(*body)
-    assert found.index("p") < found.index("c") < found.index("write")
-
-
-def test_what_nothing_needs_stays_in_the_loop() -> None:
-    assert ordered(ADD.format(name="c", one="x", other="x"), WAIT) == ["wait", "c"]
-
-
-def test_what_stands_behind_a_loop_is_ordered_and_what_stands_before_it_is_not() -> None:
-    def body(prefix: str) -> str:
-        lines = [
-            READ.format(name=f"{prefix}a"),
-            READ.format(name=f"{prefix}b"),
-            PRODUCT.format(name=f"{prefix}p", one=f"{prefix}a"),
-            PRODUCT.format(name=f"{prefix}q", one=f"{prefix}b"),
-            WRITE.format(one=f"{prefix}p"),
-            WRITE.format(one=f"{prefix}q"),
-        ]
-        return "\n    ".join(lines)
-
-    with ir.Context() as context, ir.Location.unknown():
-        context.allow_unregistered_dialects = True
-        module = ir.Module.parse(TAIL.format(before=body("x"), behind=body("y")))
-        compute_just_in_time(module)
-        module.operation.verify()
-        text = module.operation.get_asm(use_name_loc_as_prefix=False)
-    marks = [line.split('mark = "')[1].split('"')[0] for line in text.splitlines() if "mark = " in line]
-    assert marks == ["xa", "xb", "xp", "xq", "write", "write", "ya", "yp", "yb", "yq", "write", "write"]
+def test_what_stands_behind_a_loop_is_ordered_and_not_what_stands_before() -> None:
+    before, behind = (
+        f"read {n}a, read {n}b, product {n}p {n}a, product {n}q {n}b, write {n}p, write {n}q" for n in "xy"
+    )
+    expected = "xa xb xp xq write write ya yp yb yq write write"
+    assert marks(TAIL, before=before, behind=behind) == expected.split()

@@ -1,22 +1,20 @@
 """Staging through registers: where a loop loads and stores its next tiles, and how they lie."""
 
+import functools
 import re
-from pathlib import Path
 
 import pytest
+from emulated_runs import built, text
 
-from harness import plugins
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.case import Case
 
 PROBLEM = AttentionProblem(heads=1, seq_q=128, seq_kv=256, head_dim=64, dtype="f16")
 
 
-def staged(folder: Path, **options: object) -> list[str]:
+@functools.cache
+def staged(slots: int = 1) -> list[str]:
     """Return the lines of the loop over keys at the stage `staged`."""
-    case = Case(problem=PROBLEM, variant="flash", target="rocm:gfx942", target_options=options)
-    artifact = plugins.variant("flash").build(case, "key", folder)
-    lines = (folder / artifact.stage_files["staged"]).read_text().splitlines()
+    lines = text(*built(PROBLEM, "rocm:gfx942", options={"staging_slots": slots}), "staged").splitlines()
     first = next(number for number, line in enumerate(lines) if "scf.for" in line and "iter_args" in line)
     last = next(number for number, line in enumerate(lines) if number > first and "scf.yield" in line)
     return lines[first:last]
@@ -27,10 +25,8 @@ def positions(lines: list[str], pattern: str) -> list[int]:
 
 
 @pytest.mark.parametrize(("slots", "barriers"), [(1, 2), (2, 1)])
-def test_tiles_are_loaded_before_the_products_and_stored_after(
-    slots: int, barriers: int, tmp_path: Path
-) -> None:
-    loop = staged(tmp_path, staging_slots=slots)
+def test_tiles_are_loaded_before_the_products_and_stored_after(slots: int, barriers: int) -> None:
+    loop = staged(slots)
     products = positions(loop, "vector.contract")
     loads = positions(loop, r"transfer_read %arg\d")
     stores = positions(loop, "transfer_write")
@@ -40,8 +36,8 @@ def test_tiles_are_loaded_before_the_products_and_stored_after(
     assert len(positions(loop, "gpu.barrier")) == barriers
 
 
-def test_values_lie_transposed_and_padded_by_the_bank_model(tmp_path: Path) -> None:
-    loop = staged(tmp_path)
+def test_values_lie_transposed_and_padded_by_the_bank_model() -> None:
+    loop = staged()
     (transpose,) = [
         line
         for line in loop
@@ -56,5 +52,5 @@ def test_values_lie_transposed_and_padded_by_the_bank_model(tmp_path: Path) -> N
     assert "memref<1x64x68xf16" in write
 
 
-def test_no_branch_keeps_a_load_where_it_is(tmp_path: Path) -> None:
-    assert positions(staged(tmp_path), "scf.if") == []
+def test_no_branch_keeps_a_load_where_it_is() -> None:
+    assert positions(staged(), "scf.if") == []

@@ -11,10 +11,12 @@ from harness.targets.cuda.vendor import nvidia_vendor
 from harness.targets.gpu.strategy import GpuOptions, choose
 from harness.targets.gpu.tile_choice import WorkgroupTile, busy_share
 from harness.targets.gpu.vendor import Vendor
-from harness.targets.gpu.workgroup import strategy, tile_sizes
+from harness.targets.gpu.workgroup import Workgroup
 from harness.targets.rocm.vendor import amd_vendor
 
 A100, H100 = nvidia_vendor("sm_80"), nvidia_vendor("sm_90a")
+MI300, MI350, NAVI31, NAVI48 = (amd_vendor(chip) for chip in ("gfx942", "gfx950", "gfx1100", "gfx1201"))
+UNLIMITED = replace(A100, most_operand_registers=None)
 
 
 def problem(**fields: object) -> AttentionProblem:
@@ -22,90 +24,59 @@ def problem(**fields: object) -> AttentionProblem:
 
 
 @pytest.mark.parametrize(
-    ("fields", "queries"),
+    ("vendor", "fields", "queries"),
     [
-        ({}, 128),
-        ({"head_dim": 128}, 128),
-        ({"heads": 16, "seq_q": 1024}, 64),  # too few workgroups for large tiles
-        ({"heads": 1, "seq_q": 256}, 64),
-        ({"head_dim": 256}, 64),  # the output alone fills the registers
-        ({"dtype": "f32"}, 64),  # an operand is two numbers
+        (A100, {}, 128),
+        (A100, {"head_dim": 128}, 128),
+        (A100, {"heads": 16, "seq_q": 1024}, 64),  # too few workgroups for large tiles
+        (A100, {"heads": 1, "seq_q": 256}, 64),
+        (A100, {"head_dim": 256}, 64),  # the output alone fills the registers
+        (A100, {"dtype": "f32"}, 64),  # an operand is two numbers
+        (NAVI31, {}, 64),  # both halves of a wave hold operands
+        (NAVI48, {}, 64),  # one workgroup less would find room on a compute unit
+        (NAVI48, {"head_dim": 32}, 128),
+        (MI300, {}, 128),  # the same: Q of 256 rows takes more than half of LDS
+        (MI350, {}, 256),
+        (MI350, {"head_dim": 128}, 128),  # registers of 256 rows leave room for one wave
     ],
 )
-def test_warps_have_two_bands_of_rows_where_work_and_registers_allow(fields: dict, queries: int) -> None:
-    assert tile_sizes(A100, problem(**fields)).query == queries
+def test_warps_have_two_bands_where_work_and_room_allow(vendor: Vendor, fields: dict, queries: int) -> None:
+    assert Workgroup(vendor, problem(**fields)).sizes.query == queries
 
 
-def tile(**fields: object) -> WorkgroupTile:
-    given = problem(**fields)
-    return WorkgroupTile(given, A100, tile_sizes(A100, given).query, 64, warps=4)
-
-
-@pytest.mark.parametrize(
-    ("head_dim", "operand", "slots"),
-    [(64, "registers", 2), (128, "shared-memory", 1)],
-)
-def test_q_leaves_registers_and_slots_are_given_up_where_rows_are_wide(
-    head_dim: int, operand: str, slots: int
-) -> None:
-    chosen = choose(tile(head_dim=head_dim), GpuOptions())
-    assert (chosen.query_operand, chosen.staging_slots) == (operand, slots)
-    assert (chosen.row_sums, chosen.scores, chosen.output_stores) == ("after-loop", "in-turn", "wide")
-
-
-def test_a_slot_is_given_up_where_registers_are_full() -> None:
-    full = WorkgroupTile(problem(head_dim=128), H100, 128, 64, warps=4)  # shared memory has room for two
-    assert [full.resident(slots, holds_query=False) for slots in (1, 2)] == [2, 2]
-    assert choose(full, GpuOptions()).staging_slots == 1
+def tile(vendor: Vendor = A100, queries: int = 128, **fields: object) -> WorkgroupTile:
+    return WorkgroupTile(problem(**fields), vendor, queries, 64, warps=4)
 
 
 @pytest.mark.parametrize(
-    ("head_dim", "queries", "loads"),
-    [(64, 128, "several-steps"), (128, 64, "several-steps"), (128, 128, "one-step")],
-)
-def test_loads_are_for_one_step_of_a_product_where_registers_are_full(
-    head_dim: int, queries: int, loads: str
-) -> None:
-    given = WorkgroupTile(problem(head_dim=head_dim), A100, queries, 64, warps=4)
-    assert choose(given, GpuOptions()).operand_loads == loads
-
-
-@pytest.mark.parametrize(
-    ("fields", "queries", "order"),
+    ("chosen_for", "expected"),
     [
-        ({"head_dim": 64}, 64, "by-fragment"),
-        ({"head_dim": 64}, 128, "by-fragment"),
-        ({"head_dim": 128}, 64, "by-step"),
-        ({"head_dim": 128}, 128, "by-step"),
-        ({"head_dim": 128, "causal": True}, 64, "by-step"),
-        ({"head_dim": 128, "causal": True}, 128, "by-step"),
+        (
+            tile(head_dim=64),
+            {"query_operand": "registers", "staging_slots": 2, "product_order": "by-fragment"},
+        ),
+        (tile(queries=64, head_dim=64), {"product_order": "by-fragment", "operand_loads": "several-steps"}),
+        (tile(head_dim=64), {"row_sums": "after-loop", "scores": "in-turn", "output_stores": "wide"}),
+        # wide rows fill registers: Q leaves them, a slot is given up, loads are for one step
+        (
+            tile(head_dim=128),
+            {"query_operand": "shared-memory", "staging_slots": 1, "operand_loads": "one-step"},
+        ),
+        (tile(head_dim=128), {"row_sums": "after-loop", "product_order": "by-step"}),
+        (tile(queries=64, head_dim=128), {"operand_loads": "several-steps", "product_order": "by-step"}),
+        # a second loop decides on sums and order where that spares the first one its spills
+        (tile(head_dim=128, causal=True), {"row_sums": "every-tile", "product_order": "by-step"}),
+        (tile(queries=64, head_dim=128, causal=True), {"row_sums": "after-loop", "product_order": "by-step"}),
+        (tile(H100, head_dim=128, causal=True), {"row_sums": "after-loop", "product_order": "by-fragment"}),
+        (tile(H100, head_dim=128), {"staging_slots": 1}),  # though shared memory has room for two
+        (tile(UNLIMITED, head_dim=128), {"product_order": "by-fragment"}),
     ],
 )
-def test_products_go_by_step_where_k_takes_many_registers(fields: dict, queries: int, order: str) -> None:
-    given = WorkgroupTile(problem(**fields), A100, queries, 64, warps=4)
-    assert choose(given, GpuOptions()).product_order == order
-
-
-@pytest.mark.parametrize(
-    ("vendor", "fields", "queries", "sums", "order"),
-    [
-        (A100, {"head_dim": 128, "causal": True}, 128, "every-tile", "by-step"),
-        (A100, {"head_dim": 128}, 128, "after-loop", "by-step"),  # one loop
-        (A100, {"head_dim": 128, "causal": True}, 64, "after-loop", "by-step"),  # registers are left
-        (H100, {"head_dim": 128, "causal": True}, 128, "after-loop", "by-fragment"),  # spills in either order
-    ],
-)
-def test_a_second_loop_decides_on_sums_and_order_where_that_spares_the_first_one_its_spills(
-    vendor: Vendor, fields: dict, queries: int, sums: str, order: str
+def test_the_strategy_follows_from_registers_and_loops(
+    chosen_for: WorkgroupTile, expected: dict[str, object]
 ) -> None:
-    chosen = choose(WorkgroupTile(problem(**fields), vendor, queries, 64, warps=4), GpuOptions())
-    assert (chosen.row_sums, chosen.product_order) == (sums, order)
-
-
-def test_products_go_by_fragment_where_a_vendor_grants_operands_all_registers() -> None:
-    unlimited = replace(A100, most_operand_registers=None)
-    given = WorkgroupTile(problem(head_dim=128), unlimited, 128, 64, warps=4)
-    assert choose(given, GpuOptions()).product_order == "by-fragment"
+    chosen = choose(chosen_for, GpuOptions())
+    assert {name: getattr(chosen, name) for name in expected} == expected
 
 
 def test_what_options_say_is_not_chosen() -> None:
@@ -130,14 +101,13 @@ def test_the_tile_of_parameters_is_the_one_that_counts() -> None:
         target="cuda:sm_80",
         params={"tile_q": 128},
     )
-    assert strategy(A100, case).query_operand == "shared-memory"
+    assert Workgroup(A100, case.problem).strategy(case).query_operand == "shared-memory"
 
 
 def test_a_slot_is_given_up_only_for_a_resident_workgroup() -> None:
-    found = tile(head_dim=128)
-    assert [found.resident(slots, holds_query=False) for slots in (1, 2)] == [2, 1]
-    assert found.shared_bytes(1, keeps_query=True) == 128 * 272 + 64 * 544
-    assert found.shared_bytes(2, keeps_query=False) == 2 * 64 * 544
+    assert [tile(head_dim=128).resident(slots, holds_query=False) for slots in (1, 2)] == [2, 1]
+    assert tile(head_dim=128).shared_bytes(1, keeps_query=True) == 128 * 272 + 64 * 544
+    assert tile(head_dim=128).shared_bytes(2, keeps_query=False) == 2 * 64 * 544
 
 
 @pytest.mark.parametrize(
@@ -153,7 +123,7 @@ def test_a_slot_is_given_up_only_for_a_resident_workgroup() -> None:
 def test_slots_are_those_of_a_part_of_the_keys(seq_kv: int, parts: int, slots: int) -> None:
     decode = problem(head_dim=128, seq_q=1, seq_kv=seq_kv)
     case = Case(problem=decode, variant="flash", target="cuda:sm_80", params={"kv_splits": parts})
-    assert strategy(A100, case).staging_slots == slots
+    assert Workgroup(A100, case.problem).strategy(case).staging_slots == slots
 
 
 def test_the_parts_that_a_target_chooses_count_for_the_strategy() -> None:
@@ -172,26 +142,6 @@ def test_multiprocessors_are_idle_for_the_rest_of_a_round_and_for_rows_that_are_
     assert busy_share(A100.multiprocessors, problem(heads=54, seq_q=128), 128) == 0.5
     assert busy_share(A100.multiprocessors, problem(heads=108, seq_q=64), 128) == 0.5
     assert busy_share(A100.multiprocessors, problem(heads=109, seq_q=128), 128) == 109 / 216
-
-
-MI300, MI350, NAVI31, NAVI48 = (amd_vendor(chip) for chip in ("gfx942", "gfx950", "gfx1100", "gfx1201"))
-
-
-@pytest.mark.parametrize(
-    ("vendor", "fields", "queries"),
-    [
-        (NAVI31, {}, 64),  # both halves of a wave hold operands
-        (NAVI48, {}, 64),  # one workgroup less would find room on a compute unit
-        (NAVI48, {"head_dim": 32}, 128),
-        (MI300, {}, 128),  # the same: Q of 256 rows takes more than half of LDS
-        (MI350, {}, 256),
-        (MI350, {"head_dim": 128}, 128),  # registers of 256 rows leave room for one wave
-    ],
-)
-def test_a_large_tile_leaves_room_for_as_many_workgroups_as_the_vendor_wants(
-    vendor: Vendor, fields: dict, queries: int
-) -> None:
-    assert tile_sizes(vendor, problem(**fields)).query == queries
 
 
 def test_what_halves_of_a_wave_both_hold_counts_twice() -> None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from sweeps import sweep
 from toy_vendor import LANES, VENDOR
 
 from harness import plugins
@@ -12,13 +13,13 @@ from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
-from harness.targets.gpu import workgroup
 from harness.targets.gpu.emulator_driver import EmulatorDriver
 from harness.targets.gpu.executable import GpuKernels
 from harness.targets.gpu.kernel_build import KernelBuild
 from harness.targets.gpu.launch import GpuLaunch
 from harness.targets.gpu.pipeline import compile_kernels, stages
 from harness.targets.gpu.target import GpuTarget
+from harness.targets.gpu.workgroup import Workgroup
 from harness.targets.lowering.stage_recorder import StageRecorder
 from harness.variants.generated import GeneratedVariant
 
@@ -53,26 +54,49 @@ def built(variant: str, problem: AttentionProblem, folder: Path) -> tuple[Kernel
     generated: GeneratedVariant = plugins.variant(variant)
     assert generated.supports(problem, case.target) is None
     with mlir_context():
-        tiling, strategy = workgroup.warp_tiling(VENDOR, problem), workgroup.strategy(VENDOR, case)
+        workgroup = Workgroup(VENDOR, problem)
+        tiling, strategy = workgroup.tiling, workgroup.strategy(case)
         build = KernelBuild(generated.kernels(case), VENDOR, tiling, strategy)
         return build, compile_kernels(build, folder)
 
 
-@pytest.mark.parametrize("variant", ["flash", "naive", "unfused"])
+FORMS = {
+    "causal": {"heads": 2, "seq_q": 24, "head_dim": 8, "causal": True},
+    "grouped-ragged": {
+        "heads": 2,
+        "kv_heads": 1,
+        "seq_q": 11,
+        "seq_kv": 21,
+        "head_dim": 8,
+        "head_dim_v": 12,
+    },
+    "few-queries": {"heads": 1, "seq_q": 3, "seq_kv": 9, "head_dim": 4},
+    "keys-in-parts": {"heads": 1, "seq_q": 3, "seq_kv": 80, "head_dim": 4, "causal": True},
+    "padded": {"heads": 1, "seq_q": 5, "seq_kv": 3, "head_dim": 6, "head_dim_v": 5},
+    "changed-scores": {
+        "heads": 2,
+        "seq_q": 9,
+        "head_dim": 4,
+        "mask": True,
+        "bias": True,
+        "softcap": 3.0,
+        "window": (4, 2),
+    },
+}
+EVERY_RUN = [
+    ("naive", "causal"),
+    ("flash", "keys-in-parts"),
+    ("flash", "padded"),
+    ("unfused", "changed-scores"),
+]
+
+
 @pytest.mark.parametrize(
-    "fields",
-    [
-        {"heads": 2, "seq_q": 24, "head_dim": 8, "causal": True},
-        {"heads": 2, "kv_heads": 1, "seq_q": 11, "seq_kv": 21, "head_dim": 8, "head_dim_v": 12},
-        {"heads": 1, "seq_q": 3, "seq_kv": 9, "head_dim": 4},
-        {"heads": 1, "seq_q": 3, "seq_kv": 80, "head_dim": 4, "causal": True},
-        {"heads": 1, "seq_q": 5, "seq_kv": 3, "head_dim": 6, "head_dim_v": 5},
-        {"heads": 2, "seq_q": 9, "head_dim": 4, "mask": True, "bias": True, "softcap": 3.0, "window": (4, 2)},
-    ],
-    ids=["causal", "grouped-ragged", "few-queries", "keys-in-parts", "padded", "changed-scores"],
+    ("variant", "form"),
+    sweep([(variant, form) for variant in ("flash", "naive", "unfused") for form in FORMS], but=EVERY_RUN),
 )
-def test_attention_is_right_and_the_checks_find_nothing(variant: str, fields: dict, tmp_path: Path) -> None:
-    problem = AttentionProblem(**fields)
+def test_attention_is_right_and_the_checks_find_nothing(variant: str, form: str, tmp_path: Path) -> None:
+    problem = AttentionProblem(**FORMS[form])
     build, _ = built(variant, problem, tmp_path)
     driver = EmulatorDriver(build.emulation.load(), LaunchSettings())
     inputs = make_inputs(problem, seed=3)
@@ -82,14 +106,10 @@ def test_attention_is_right_and_the_checks_find_nothing(variant: str, fields: di
     assert expect(inputs, problem).check(call.output()).ok
 
 
-def test_a_warp_has_the_lanes_of_the_matrix_instruction(tmp_path: Path) -> None:
-    build, _ = built("flash", AttentionProblem(heads=1, seq_q=16, head_dim=8), tmp_path)
+def test_every_stage_is_kept_and_warps_have_its_lanes(tmp_path: Path) -> None:
+    build, recorder = built("flash", AttentionProblem(heads=1, seq_q=16, head_dim=8), tmp_path)
     assert [kernel.threads for kernel in build.kernels] == [VENDOR.most_warps * LANES]
     assert [kernel.shared_bytes for kernel in build.kernels] == [0]
-
-
-def test_every_stage_of_the_list_is_run_and_kept(tmp_path: Path) -> None:
-    _, recorder = built("flash", AttentionProblem(heads=1, seq_q=16, head_dim=8), tmp_path)
     left_out = (  # by the strategy of a small tile
         "scores-ahead",
         "read-again",

@@ -17,7 +17,7 @@ from harness.layouts.layout import vector as registers
 from harness.layouts.matrix_instruction import MatrixInstruction, Registers
 from harness.targets.base import Stage
 from harness.targets.gpu.kernel_build import DeviceCode, KernelBuild, on_module
-from harness.targets.gpu.llvm_ir import translated
+from harness.targets.gpu.llvm_ir import to_llvm_ir
 from harness.targets.gpu.pointer_arguments import take_pointers
 from harness.targets.gpu.vendor import CodeGeneration, Multiprocessors, Vendor
 from harness.targets.lowering.transforms import run_passes
@@ -99,18 +99,12 @@ def _to_opencl(module: ir.Module) -> None:
     run_passes(module, f"gpu.module({','.join(PASSES)})")
 
 
-def _to_llvm_ir(build: KernelBuild) -> str:
-    build.llvm_ir = translated(build.module, "spir64-unknown-unknown")
-    return build.llvm_ir
-
-
 def _emit(build: KernelBuild) -> str:
     build.device_code = DeviceCode(image=build.llvm_ir.encode(), files={"kernels.ll": build.llvm_ir.encode()})
     return build.llvm_ir
 
 
 VENDOR = Vendor(
-    name="toy",
     chip=CHIP,
     multiprocessors=Multiprocessors(
         count=4, registers_of_lane=256, resident=lambda threads, registers, shared_bytes: 1
@@ -120,12 +114,11 @@ VENDOR = Vendor(
     key_tile=8,
     shared_memory=None,
     staging=None,
-    require_resources=lambda kernels: None,
     code_generation=lambda: CodeGeneration(
         rules=(),
         lowering=(
             Stage("opencl", "the LLVM dialect with OpenCL's builtins", on_module(_to_opencl)),
-            Stage("llvm-ir", "LLVM IR", _to_llvm_ir, "ll"),
+            to_llvm_ir("spir64-unknown-unknown"),
         ),
         emission=(Stage("toy-code", "what the toy's driver would get", _emit, "ll"),),
     ),

@@ -99,47 +99,40 @@ def test_every_point_comes_once_and_longer_loops_come_first(bounds: str) -> None
     assert work[0] > work[-1]
 
 
-def test_batches_and_heads_of_one_tile_of_queries_keep_their_order() -> None:
+@pytest.mark.parametrize(
+    ("bounds", "first", "places"),
+    [
+        (CAUSAL, 6, [(0, 0, 3), (0, 1, 3), (0, 2, 3), (1, 0, 3), (1, 1, 3), (1, 2, 3)]),
+        (TWO_AXES, 4, [(0, 0, 3), (1, 0, 3), (0, 0, 2), (1, 0, 2)]),  # each axis in its direction
+        (CAUSAL.replace("%q", "%b"), 1, [(1, 0, 0)]),  # it was the slowest already
+    ],
+    ids=["one axis", "two axes", "the slowest axis"],
+)
+def test_axes_that_loops_depend_on_are_slowest_and_others_keep_order(
+    bounds: str, first: int, places: list[tuple[int, ...]]
+) -> None:
     with mlir_context():
-        module = kernel(CAUSAL)
+        module = kernel(bounds)
         number_longest_first(module)
-        places = [place for place, _ in points(module)]
-    assert places[:6] == [(0, 0, 3), (0, 1, 3), (0, 2, 3), (1, 0, 3), (1, 1, 3), (1, 2, 3)]
-
-
-def test_two_axes_that_loops_depend_on_are_the_slowest_each_in_its_direction() -> None:
-    with mlir_context():
-        module = kernel(TWO_AXES)
-        number_longest_first(module)
-        places = [place for place, _ in points(module)]
-    assert sorted(places) == list(np.ndindex(*SIZES))
-    assert places[:4] == [(0, 0, 3), (1, 0, 3), (0, 0, 2), (1, 0, 2)]
+        found = [place for place, _ in points(module)]
+    assert sorted(found) == list(np.ndindex(*SIZES))
+    assert found[:first] == places
 
 
 @pytest.mark.parametrize(
-    "bounds", [FULL, WINDOW, SHIFTED_WINDOW, KNOWN_AT_RUN_TIME], ids=["full", "window", "shifted", "run-time"]
+    ("bounds", "sizes"),
+    [
+        (FULL, SIZES),
+        (WINDOW, SIZES),
+        (SHIFTED_WINDOW, SIZES),
+        (KNOWN_AT_RUN_TIME, SIZES),
+        (CAUSAL.replace("256", "1000000"), (1, 1, MOST_POINTS + 1)),
+    ],
+    ids=["full", "window", "shifted", "run-time", "too many points"],
 )
-def test_what_neither_grows_nor_shrinks_stays_as_it_is(bounds: str) -> None:
+def test_what_neither_grows_nor_shrinks_stays_as_it_is(bounds: str, sizes: tuple[int, ...]) -> None:
     with mlir_context():
-        module = kernel(bounds)
+        module = kernel(bounds, sizes)
         before = str(module)
         number_longest_first(module)
         assert str(module) == before
-
-
-def test_a_grid_of_more_points_than_can_be_looked_at_stays_as_it_is() -> None:
-    with mlir_context():
-        module = kernel(CAUSAL.replace("256", "1000000"), (1, 1, MOST_POINTS + 1))
-        before = str(module)
-        number_longest_first(module)
-        assert str(module) == before
-
-
-def test_an_axis_that_is_the_slowest_already_only_changes_its_direction() -> None:
-    with mlir_context():
-        module = kernel(CAUSAL.replace("%q", "%b"))
-        number_longest_first(module)
-        places = [place for place, _ in points(module)]
-        text = str(module)
-    assert "in (2, 3, 4)" in text
-    assert places[0] == (1, 0, 0)

@@ -1,5 +1,9 @@
 """Figures of AMD kernels, from the metadata in their assembly."""
 
+from dataclasses import asdict, replace
+
+import pytest
+
 from harness.artifact.artifact import StaticMetrics
 from harness.targets.gpu.kernel_metrics import KernelMetrics, combine, instructions
 from harness.targets.rocm.code_object import MATRIX_INSTRUCTION, kernel_metrics
@@ -70,31 +74,23 @@ SOFTMAX = KernelMetrics(
 )
 
 
-def test_each_kernel_has_its_figures():
+def test_each_kernel_has_its_figures_and_instructions():
     assert kernel_metrics(ASSEMBLY) == [SCORES, SOFTMAX]
-
-
-def test_assembly_without_metadata_has_no_kernels():
     assert kernel_metrics("\ts_endpgm\n") == []
-
-
-def test_kernels_that_run_one_after_another_need_the_most_of_each_and_spill_together():
-    assert combine([SCORES, SOFTMAX]) == StaticMetrics(
-        registers=256,
-        spills=13,
-        accumulator_registers=4,
-        scalar_registers=22,
-        scratch_bytes=44,
-        shared_bytes=26112,
-        workgroup_size=256,
-    )
-
-
-def test_what_no_kernel_knows_is_not_known():
-    assert combine([KernelMetrics(registers=3), KernelMetrics()]) == StaticMetrics(registers=3)
-    assert combine([]) == StaticMetrics()
-
-
-def test_matrix_instructions_are_named_once():
     named = instructions(MATRIX_INSTRUCTION, [ASSEMBLY])
     assert named == "v_mfma_f32_16x16x16_f16,v_wmma_f32_16x16x16_bf16"
+
+
+@pytest.mark.parametrize(
+    ("kernels", "together"),
+    [
+        ([SCORES, SOFTMAX], replace(SCORES, name=None, spills=13)),
+        ([KernelMetrics(registers=3), KernelMetrics()], KernelMetrics(registers=3)),
+        ([], KernelMetrics()),
+    ],
+)
+def test_kernels_need_the_most_of_each_and_spill_together(
+    kernels: list[KernelMetrics], together: KernelMetrics
+) -> None:
+    known = {name: value for name, value in asdict(together).items() if value is not None}
+    assert combine(kernels) == StaticMetrics(**known)

@@ -3,10 +3,8 @@
 import pytest
 
 from harness.emulator.devices import device
-from harness.errors import UnsupportedError
 from harness.machine.gpus import GpuDevice
 from harness.problem.attention_problem import AttentionProblem
-from harness.targets.gpu.launch import GpuKernel
 from harness.targets.xegpu import XegpuTarget
 from harness.targets.xegpu.chips import CHIPS, SUB_GROUP, resident_workgroups
 from harness.targets.xegpu.processor import INSTALL, runtime
@@ -31,12 +29,6 @@ def test_half_of_the_registers_make_room_for_twice_as_many_sub_groups(registers:
     assert resident_workgroups(8 * SUB_GROUP, registers, 0, CHIPS["bmg"]) == resident
 
 
-def test_workgroups_with_shared_memory_are_refused() -> None:
-    kernel = GpuKernel(name="attention", buffers=(), grid=1, threads=128, shared_bytes=64)
-    with pytest.raises(UnsupportedError, match="kernel attention needs 64 bytes of shared memory"):
-        intel_vendor("bmg").require_resources([kernel])
-
-
 def test_long_rows_have_fewer_keys_in_a_tile() -> None:
     problem = AttentionProblem(heads=1, seq_q=256, head_dim=64, dtype="f16")
     wide = problem.model_copy(update={"head_dim": 128, "head_dim_v": 128})
@@ -49,30 +41,6 @@ def capabilities() -> dict[str, tuple[bool, str]]:
 
 def devices(monkeypatch: pytest.MonkeyPatch, *found: GpuDevice) -> None:
     monkeypatch.setattr("harness.targets.gpu.target.devices", lambda target: found)
-
-
-def test_without_a_device_the_target_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    devices(monkeypatch)
-    assert capabilities()["build"] == (True, "by this harness: chips bmg, pvc")
-    assert capabilities()["run"] == (False, "no device")
-    assert XegpuTarget().why_no_device("bmg") == "no device for bmg"
-    assert XegpuTarget().device(None) in ("emulated bmg", "no device")
-
-
-def test_without_opencl_the_target_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.targets.gpu.target.devices", lambda target: None)
-    missing = "no device: OpenCL (libOpenCL.so.1) is not installed"
-    assert capabilities()["run"] == (False, missing)
-    assert XegpuTarget().why_no_device("bmg") == missing
-
-
-def test_a_device_runs_code_of_its_own_chip_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    devices(monkeypatch, GpuDevice("Intel(R) Arc(TM) B580 Graphics", "bmg"))
-    assert capabilities()["run"] == (True, "Intel(R) Arc(TM) B580 Graphics (bmg)")
-    assert XegpuTarget().why_no_device("bmg") is None
-    assert XegpuTarget().why_no_device("pvc") == (
-        "no device for pvc, only Intel(R) Arc(TM) B580 Graphics (bmg)"
-    )
 
 
 def test_the_processor_stands_in_where_intel_s_runtime_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:

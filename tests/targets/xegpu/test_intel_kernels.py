@@ -1,19 +1,15 @@
 """The variants' kernels for Intel's GPUs: built, executed by the emulator, and compared with the oracle."""
 
 import re
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from emulated_runs import assert_right_on_emulator
+from emulated_runs import assert_right_on_emulator, built
 from sweeps import sweep
 
 from harness import plugins
-from harness.artifact.artifact import Artifact
 from harness.emulator.findings import Report
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
 from harness.targets.gpu import emulator_driver
 from harness.targets.gpu.pipeline import stages
@@ -22,15 +18,7 @@ from harness.targets.xegpu.vendor import intel_vendor
 
 WHOLE = AttentionProblem(heads=2, seq_q=128, head_dim=64, dtype="f16")
 RAGGED = AttentionProblem(heads=1, seq_q=100, head_dim=64, dtype="f16", causal=True)
-GROUPED = AttentionProblem(batch=2, heads=2, kv_heads=1, seq_q=70, seq_kv=150, head_dim=32, dtype="bf16")
-WIDE = AttentionProblem(heads=1, seq_q=72, head_dim=128, dtype="bf16")
 FEW_QUERIES = AttentionProblem(heads=2, seq_q=21, seq_kv=150, head_dim=64, dtype="f16")
-
-
-def build(variant: str, problem: AttentionProblem, folder: Path, chip: str = "bmg", **params) -> Artifact:
-    case = Case(problem=problem, variant=variant, target=f"xegpu:{chip}", params=params)
-    assert plugins.variant(variant).supports(problem, case.target) is None
-    return plugins.variant(variant).build(case, "key", folder)
 
 
 @pytest.fixture
@@ -47,53 +35,14 @@ def reports(monkeypatch: pytest.MonkeyPatch) -> list[Report]:
     return made
 
 
-@pytest.mark.parametrize("chip", sweep(CHIPS, but=["bmg"]))
-@pytest.mark.parametrize(
-    "problem",
-    sweep([RAGGED, GROUPED, WIDE], but=[RAGGED]),
-    ids=["ragged-causal-f16", "grouped-cross-bf16", "wide-bf16"],
-)
-def test_flash_is_right_and_the_checks_find_nothing(
-    chip: str, problem: AttentionProblem, tmp_path: Path
-) -> None:
-    assert_right_on_emulator(build("flash", problem, tmp_path, chip), tmp_path)
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize("variant", ["naive", "unfused"])
-@pytest.mark.parametrize(
-    "problem", sweep([RAGGED, WIDE], but=[RAGGED]), ids=["ragged-causal-f16", "wide-bf16"]
-)
-def test_other_variants_are_right_and_the_checks_find_nothing(
-    variant: str, problem: AttentionProblem, tmp_path: Path
-) -> None:
-    assert_right_on_emulator(build(variant, problem, tmp_path), tmp_path)
-
-
-@pytest.mark.parametrize(
-    "form",
-    [{"mask": True, "seq_kv": 64}, {"bias": True, "bias_axes": "q"}],
-    ids=["mask with open rows alone", "bias of queries"],
-)
-def test_few_queries_are_right_where_an_operand_has_a_row_for_each(
-    form: dict[str, Any], tmp_path: Path
-) -> None:
-    problem = AttentionProblem(heads=2, seq_q=3, head_dim=32, dtype="f16", **form)
-    assert_right_on_emulator(build("flash", problem, tmp_path), tmp_path)
-
-
-@pytest.mark.parametrize("variant", ["flash", "naive", "unfused"])
-def test_where_nothing_is_ragged_no_access_is_clamped(
-    variant: str, tmp_path: Path, reports: list[Report]
-) -> None:
-    assert_right_on_emulator(build(variant, WHOLE, tmp_path), tmp_path)
+@pytest.mark.parametrize("variant", sweep(["flash", "naive", "unfused"], but=["flash"]))
+def test_where_nothing_is_ragged_no_access_is_clamped(variant: str, reports: list[Report]) -> None:
+    assert_right_on_emulator(*built(WHOLE, "xegpu:bmg", variant))
     assert {(report.clamped_loads, report.clamped_stores) for report in reports} == {(0, 0)}
 
 
-def test_rows_beyond_the_queries_of_a_head_are_clamped_and_not_the_next_heads(
-    tmp_path: Path, reports: list[Report]
-) -> None:
-    assert_right_on_emulator(build("flash", FEW_QUERIES, tmp_path), tmp_path)
+def test_rows_beyond_the_queries_of_a_head_are_clamped_and_not_the_next_heads(reports: list[Report]) -> None:
+    assert_right_on_emulator(*built(FEW_QUERIES, "xegpu:bmg"))
     rows = 32 - FEW_QUERIES.seq_q  # of four sub-groups, 8 each
     beyond = 2 * FEW_QUERIES.heads * rows * FEW_QUERIES.head_dim  # in two orders of lanes
     loads, stores = reports[0].clamped_loads, reports[0].clamped_stores
@@ -101,9 +50,9 @@ def test_rows_beyond_the_queries_of_a_head_are_clamped_and_not_the_next_heads(
     assert len(reports) > 1 or stores == beyond
 
 
-def test_tiles_come_and_go_in_blocks_and_probabilities_stay(tmp_path: Path) -> None:
-    artifact = build("flash", WHOLE, tmp_path)
-    distributed = (tmp_path / artifact.stage_files["distributed"]).read_text()
+def test_tiles_come_and_go_in_blocks_and_probabilities_stay() -> None:
+    artifact, folder = built(WHOLE, "xegpu:bmg")
+    distributed = (folder / artifact.stage_files["distributed"]).read_text()
     assert "vector.load" not in distributed
     assert "vector.store" not in distributed
     names = re.findall(r"xegpu\.\w+", distributed)
@@ -113,31 +62,17 @@ def test_tiles_come_and_go_in_blocks_and_probabilities_stay(tmp_path: Path) -> N
         assert source in ("arith.truncf", "xegpu.load_nd", "vector.extract_strided_slice")
 
 
-def test_nothing_is_shared_between_sub_groups(tmp_path: Path) -> None:
-    artifact = build("flash", RAGGED, tmp_path)
-    assert artifact.metrics.shared_bytes == 0
-    assert "arrier" not in (tmp_path / artifact.stage_files["llvm-ir"]).read_text()
-
-
-def test_rows_that_no_message_names_are_accessed_by_each_lane(tmp_path: Path) -> None:
-    narrow = AttentionProblem(heads=1, seq_q=64, seq_kv=80, head_dim=16, dtype="f16")
-    artifact = build("flash", narrow, tmp_path)
-    distributed = (tmp_path / artifact.stage_files["distributed"]).read_text()
-    assert "xegpu.load_nd" not in distributed  # rows of 32 bytes; messages take 64 at least
-    assert_right_on_emulator(artifact, tmp_path)
-
-
-def test_arrays_of_lanes_are_declared_once_with_a_constant_size(tmp_path: Path) -> None:
-    artifact = build("flash", RAGGED, tmp_path)
-    code = (tmp_path / artifact.stage_files["llvm-ir"]).read_text()
+def test_arrays_of_lanes_are_declared_once_with_a_constant_size() -> None:
+    artifact, folder = built(RAGGED, "xegpu:bmg")
+    code = (folder / artifact.stage_files["llvm-ir"]).read_text()
     body = code[code.index("define spir_kernel") :]
     last_array, first_branch = body.rindex("= alloca ["), body.index("br label")
     assert last_array < first_branch
     assert body.count("= alloca ") == body.count("= alloca [")
 
 
-def test_the_stages_are_those_that_are_listed(tmp_path: Path) -> None:
-    artifact = build("flash", RAGGED, tmp_path)
+def test_the_stages_are_those_that_are_listed() -> None:
+    artifact, _ = built(RAGGED, "xegpu:bmg")
     listed = [stage.name for stage in stages(intel_vendor("bmg"))]
     assert [name for name in listed if name in artifact.stage_files] == [
         name for name in artifact.stage_files if name in listed
@@ -145,16 +80,16 @@ def test_the_stages_are_those_that_are_listed(tmp_path: Path) -> None:
     assert {"distributed", "xevm", "opencl", "llvm-ir", "spirv", "emulated"} <= set(artifact.stage_files)
 
 
-@pytest.mark.parametrize("variant", ["flash", "naive", "unfused"])
-def test_single_precision_is_refused_with_the_reason(variant: str) -> None:
+def test_single_precision_is_refused_with_the_reason() -> None:
     problem = AttentionProblem(heads=1, seq_q=64, head_dim=64, dtype="f32")
-    reason = plugins.variant(variant).supports(problem, "xegpu:pvc")
+    reason = plugins.variant("flash").supports(problem, "xegpu:pvc")
     assert reason == "dtype f32: matrix instructions of pvc take f16, bf16"
 
 
-def test_a_key_that_is_no_number_makes_the_rows_that_see_it_none(tmp_path: Path) -> None:
+def test_a_key_that_is_no_number_makes_the_rows_that_see_it_none() -> None:
     problem = AttentionProblem(heads=1, seq_q=64, head_dim=32, dtype="f16", causal=True)
-    executable = build("flash", problem, tmp_path).load(tmp_path)
+    artifact, folder = built(problem, "xegpu:bmg")
+    executable = artifact.load(folder)
     inputs = make_inputs(problem, seed=3)
     inputs.k[0, 0, 40] = np.nan
     is_number = np.isfinite(executable(inputs.q, inputs.k, inputs.v)[0, 0]).all(axis=-1)
@@ -162,33 +97,33 @@ def test_a_key_that_is_no_number_makes_the_rows_that_see_it_none(tmp_path: Path)
 
 
 @pytest.mark.parametrize("causal", sweep([False, True], but=[True]), ids=["full", "causal"])
-def test_two_bands_of_rows_share_each_load_of_keys(causal: bool, tmp_path: Path) -> None:
+def test_two_bands_of_rows_share_each_load_of_keys(causal: bool) -> None:
     problem = AttentionProblem(heads=1, seq_q=160, head_dim=64, dtype="bf16", causal=causal)
-    artifact = build("flash", problem, tmp_path, tile_q=128)
-    code = (tmp_path / artifact.stage_files["llvm-ir"]).read_text()
+    artifact, folder = built(problem, "xegpu:bmg", tile_q=128)
+    code = (folder / artifact.stage_files["llvm-ir"]).read_text()
     calls = re.findall(r"call .*?_(read_transpose|read_transform|matrix_mad)_", code)
     for load, products in (("read_transpose", 2), ("read_transform", 4)):  # of K, and two at once of V
         assert calls.count("matrix_mad") == 2 * products * calls.count(load)
-    assert_right_on_emulator(artifact, tmp_path)
+    assert_right_on_emulator(artifact, folder)
 
 
-def test_wide_queries_are_loaded_again_for_each_tile_of_keys(tmp_path: Path) -> None:
+def test_wide_queries_are_loaded_again_for_each_tile_of_keys() -> None:
     problem = AttentionProblem(heads=1, seq_q=128, head_dim=128, dtype="f16")
-    artifact = build("flash", problem, tmp_path, tile_q=128)
-    loop = (tmp_path / artifact.stage_files["read-again"]).read_text().split("scf.for", 1)[1]
+    artifact, folder = built(problem, "xegpu:bmg", tile_q=128)
+    loop = (folder / artifact.stage_files["read-again"]).read_text().split("scf.for", 1)[1]
     assert "vector.transfer_read %arg0" in loop
-    assert_right_on_emulator(artifact, tmp_path)
+    assert_right_on_emulator(artifact, folder)
 
 
 @pytest.mark.sweep
-def test_wide_queries_are_loaded_again_for_a_last_tile_behind_the_loop(tmp_path: Path) -> None:
+def test_wide_queries_are_loaded_again_for_a_last_tile_behind_the_loop() -> None:
     problem = AttentionProblem(heads=1, seq_q=128, seq_kv=100, head_dim=128, dtype="f16")
-    artifact = build("flash", problem, tmp_path, tile_q=128)
-    code = (tmp_path / artifact.stage_files["read-again"]).read_text()
+    artifact, folder = built(problem, "xegpu:bmg", tile_q=128)
+    code = (folder / artifact.stage_files["read-again"]).read_text()
     before, _, rest = code.partition("scf.for ")
     assert "vector.transfer_read %arg0" not in before
     assert rest.count("vector.transfer_read %arg0") == 2
-    assert_right_on_emulator(artifact, tmp_path)
+    assert_right_on_emulator(artifact, folder)
 
 
 @pytest.mark.parametrize(
@@ -198,30 +133,15 @@ def test_wide_queries_are_loaded_again_for_a_last_tile_behind_the_loop(tmp_path:
         but=[(64, 1024, True)],
     ),
 )
-def test_tiles_of_two_bands_have_the_registers_that_there_are(
-    head_dim: int, seq: int, causal: bool, tmp_path: Path
-) -> None:
+def test_tiles_of_two_bands_have_the_registers_that_there_are(head_dim: int, seq: int, causal: bool) -> None:
     problem = AttentionProblem(heads=32, seq_q=seq, head_dim=head_dim, dtype="f16", causal=causal)
-    artifact = build("flash", problem, tmp_path)
+    artifact, _ = built(problem, "xegpu:bmg")
     assert plugins.variant("flash").chosen(artifact.case)["tile_q"] == 128
     assert (artifact.metrics.registers or 0) <= CHIPS["bmg"].registers
 
 
-def test_what_a_product_needs_is_loaded_just_before_it(tmp_path: Path) -> None:
-    artifact = build("flash", WHOLE, tmp_path)
-    code = (tmp_path / artifact.stage_files["llvm-ir"]).read_text()
-    body = code[code.index("define spir_kernel") :]
-    calls = "".join(
-        "L" if "read_transpose" in line else "P"
-        for line in body.splitlines()
-        if "read_transpose" in line or "matrix_mad" in line
-    )
-    assert "LLL" not in calls
-    assert calls.count("L") == 16  # of 64 keys and a width of 64
-
-
-def test_metrics_are_read_off_the_module(tmp_path: Path) -> None:
-    artifact = build("flash", WHOLE, tmp_path)
+def test_metrics_are_read_off_the_module() -> None:
+    artifact, folder = built(WHOLE, "xegpu:bmg")
     metrics = artifact.metrics
     assert metrics.intrinsics == "intel_sub_group_f16_f16_matrix_mad_k16"
     assert metrics.workgroup_size == 8 * 16
@@ -229,7 +149,7 @@ def test_metrics_are_read_off_the_module(tmp_path: Path) -> None:
     assert metrics.instructions["matrix"] == 32
     assert metrics.instructions["shuffle"] == 2 * 4 * 8  # a maximum in the loop, a sum after it
     assert 0 < (metrics.registers or 0) < CHIPS["bmg"].registers
-    assert metrics.code_bytes == (tmp_path / "kernels.spv").stat().st_size
-    head = (tmp_path / artifact.stage_files["spirv"]).read_text().splitlines()[:2]
+    assert metrics.code_bytes == (folder / "kernels.spv").stat().st_size
+    head = (folder / artifact.stage_files["spirv"]).read_text().splitlines()[:2]
     assert head[0].startswith("; attention: about ")
     assert head[1].startswith("; main loop, of a sub-group and iteration: ")

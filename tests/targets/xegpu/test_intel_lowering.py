@@ -5,10 +5,13 @@ from mlir import ir
 
 from harness.dialect.context import mlir_context
 from harness.errors import BuildError
-from harness.targets.xegpu.leftovers import require_lowered
-from harness.targets.xegpu.own_operations import use_own_operations
-from harness.targets.xegpu.static_arrays import declare_arrays_first
-from harness.targets.xegpu.word_slices import cut_words
+from harness.targets.gpu.own_operations import replace_operations
+from harness.targets.xegpu.lane_operations import (
+    REPLACEMENTS,
+    cut_words,
+    declare_arrays_first,
+    require_lowered,
+)
 
 KERNEL = """
 gpu.module @kernels {{
@@ -28,30 +31,25 @@ THREAD = """
 def replaced(body: str) -> str:
     with mlir_context():
         module = ir.Module.parse(KERNEL.format(body=body))
-        use_own_operations(module)
+        replace_operations(module, REPLACEMENTS)
         module.operation.verify()
         return str(module)
 
 
-def test_lane_and_sub_group_are_asked_for() -> None:
-    text = replaced(
-        THREAD + "%lane = arith.remui %thread, %lanes : index\n%group = arith.divui %thread, %lanes : index"
-    )
-    assert "gpu.lane_id" in text
-    assert "gpu.subgroup_id" in text
-    assert "divui" not in text
-
-
-def test_other_divisions_stay() -> None:
-    text = replaced(THREAD + "%half = arith.divui %number, %lanes : index")
-    assert "arith.divui" in text
-    assert "subgroup_id" not in text
-
-
-def test_exponentials_are_the_hardwares_and_maxima_pass_over_nan() -> None:
-    text = replaced("%a = math.exp2 %value : f32\n%b = arith.maximumf %value, %other : f32")
-    assert "math.exp2 %arg0 fastmath<afn>" in text
-    assert "arith.maxnumf" in text
+@pytest.mark.parametrize(
+    ("body", "present", "absent"),
+    [
+        (THREAD + "%lane = arith.remui %thread, %lanes : index", "gpu.lane_id", "remui"),
+        (THREAD + "%group = arith.divui %thread, %lanes : index", "gpu.subgroup_id", "divui"),
+        (THREAD + "%half = arith.divui %number, %lanes : index", "arith.divui", "subgroup_id"),
+        ("%a = math.exp2 %value : f32", "math.exp2 %arg0 fastmath<afn>", "contract"),
+        ("%a = arith.maximumf %value, %other : f32", "arith.maxnumf", "maximumf"),
+    ],
+)
+def test_operations_of_the_hardware_stand_for_others(body: str, present: str, absent: str) -> None:
+    text = replaced(body)
+    assert present in text
+    assert absent not in text
 
 
 @pytest.mark.parametrize(

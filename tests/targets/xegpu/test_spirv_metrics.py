@@ -3,11 +3,10 @@
 import pytest
 
 from harness.targets.xegpu.chips import CHIPS
-from harness.targets.xegpu.device_code import device_code, summary
+from harness.targets.xegpu.device_code import device_code
 from harness.targets.xegpu.instruction_classes import class_of, instruction_classes, main_loop
-from harness.targets.xegpu.registers import most_live_registers
+from harness.targets.xegpu.registers import most_live_registers, values_of_lanes
 from harness.targets.xegpu.spirv_text import Instruction, Module, innermost_loops, parsed
-from harness.targets.xegpu.uniformity import values_of_lanes
 
 ASSEMBLY = """
 \tOpName %40 "kernel"
@@ -53,43 +52,27 @@ def test_functions_with_bodies_are_found_with_their_blocks() -> None:
     assert module.functions["kernel"][1].successors == ["%44", "%53"]
 
 
-def test_a_loop_is_what_goes_back_to_its_beginning() -> None:
-    (loop,) = innermost_loops(parsed(ASSEMBLY).functions["kernel"])
-    assert [block.label for block in loop] == ["%44"]
-
-
-def test_what_stands_between_and_leaves_is_no_part_of_a_loop() -> None:
-    text = """
+BRANCHES = """
 \t%1 = OpFunction %2 None %3
 \t%4 = OpLabel
 \tOpBranch %5
 \t%5 = OpLabel
-\tOpBranchConditional %9 %7 %6
+\tOpBranchConditional %9 {first} %6
 \t%6 = OpLabel
-\tOpReturn
-\t%7 = OpLabel
-\tOpBranch %5
+{last}
 """
-    assert [[block.label for block in loop] for loop in innermost_loops(parsed(text).functions["%1"])] == [
-        ["%5", "%7"]
-    ]
 
 
-def test_of_loops_within_each_other_the_inner_one_counts() -> None:
-    outer = """
-\t%1 = OpFunction %2 None %3
-\t%4 = OpLabel
-\tOpBranch %5
-\t%5 = OpLabel
-\tOpBranchConditional %9 %5 %6
-\t%6 = OpLabel
-\tOpBranchConditional %9 %4 %7
-\t%7 = OpLabel
-\tOpReturn
-"""
-    assert [[block.label for block in loop] for loop in innermost_loops(parsed(outer).functions["%1"])] == [
-        ["%5"]
-    ]
+@pytest.mark.parametrize(
+    ("first", "last", "loop"),
+    [
+        ("%7", "\tOpReturn\n\t%7 = OpLabel\n\tOpBranch %5", ["%5", "%7"]),  # without what leaves it
+        ("%5", "\tOpBranchConditional %9 %4 %7\n\t%7 = OpLabel\n\tOpReturn", ["%5"]),  # the inner one
+    ],
+)
+def test_innermost_loops_are_what_goes_back_to_its_beginning(first: str, last: str, loop: list[str]) -> None:
+    blocks = parsed(BRANCHES.format(first=first, last=last)).functions["%1"]
+    assert [[block.label for block in found] for found in innermost_loops(blocks)] == [loop]
 
 
 def test_instructions_count_once_for_each_component_and_products_and_messages_once() -> None:
@@ -126,11 +109,6 @@ def test_registers_are_those_of_all_values_that_are_needed_later() -> None:
     assert most_live_registers(parsed(ASSEMBLY), 64) == {"kernel": 3 * vector}
     kept = ASSEMBLY.replace("OpFAdd %3 %49 %48", "OpFAdd %3 %49 %45").replace("%48 %43\n", "%48 %47\n")
     assert most_live_registers(parsed(kept), 64) == {"kernel": 4 * vector}
-
-
-def test_a_part_of_a_vector_takes_no_registers_of_its_own() -> None:
-    own = ASSEMBLY.replace("OpCompositeExtract %2 %50 3", "OpExtInst %2 %10 fabs %60")
-    assert most_live_registers(parsed(own), 64) == most_live_registers(parsed(ASSEMBLY), 64)
 
 
 STRAIGHT = """
@@ -182,11 +160,11 @@ def test_a_value_is_of_lanes_if_any_path_to_a_phi_is() -> None:
 
 
 def test_the_code_names_its_builtin_and_the_estimate() -> None:
-    code = device_code(ASSEMBLY, b"1234", CHIPS["bmg"])
+    code, summary = device_code(ASSEMBLY, b"1234", CHIPS["bmg"])
     assert code.intrinsics == "intel_sub_group_f16_f16_matrix_mad_k16"
     assert [(kernel.name, kernel.registers) for kernel in code.kernels] == [("kernel", 24)]
     assert code.code_bytes == 4
-    lines = summary(ASSEMBLY, CHIPS["bmg"]).splitlines()
+    lines = summary.splitlines()
     assert lines[0] == "; kernel: about 24 registers of 64 bytes live at a time"
     assert lines[1].startswith("; main loop, of a sub-group and iteration: ")
     assert "1 matrix" in lines[1]

@@ -1,11 +1,11 @@
 """MLIR's own route for Intel's GPUs: its stages, what they compute, and what they refuse."""
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from emulated_runs import assert_right_on_emulator
+from sweeps import sweep
 
 from harness import plugins
 from harness.artifact.artifact import Artifact
@@ -21,6 +21,7 @@ GROUPED = AttentionProblem(
     batch=2, heads=2, kv_heads=1, seq_q=128, seq_kv=192, head_dim=128, head_dim_v=32, dtype="f16"
 )
 BF16 = AttentionProblem(heads=1, seq_q=128, head_dim=32, dtype="bf16")
+SMALL = AttentionProblem(heads=1, seq_q=128, seq_kv=96, head_dim=32, dtype="f16")
 EXAMPLE = AttentionProblem(batch=2, heads=8, seq_q=4096, head_dim=64, dtype="f16")
 Options = Iterable[tuple[str, str]]
 """Of the target, besides the route."""
@@ -68,63 +69,54 @@ def text_of(built: tuple[Artifact, Path], stage: str) -> str:
     return (folder / artifact.stage_files[stage]).read_text()
 
 
-def test_it_is_right_and_the_checks_find_nothing(whole: tuple[Artifact, Path]) -> None:
-    assert_right_on_emulator(*whole)
+@pytest.mark.parametrize(
+    ("problem", "chip", "params"),
+    sweep(
+        [(GROUPED, "pvc", {}), (BF16, "bmg", {}), (SMALL, "bmg", {"tile_q": 64, "tile_kv": 32})],
+        but=[(SMALL, "bmg", {"tile_q": 64, "tile_kv": 32})],
+    ),
+    ids=["grouped-cross-f16", "bf16", "smaller tiles"],
+)
+def test_it_is_right_for_other_widths_types_and_tiles(
+    problem: AttentionProblem, chip: str, params: dict[str, int], tmp_path: Path
+) -> None:
+    assert_right_on_emulator(build(problem, tmp_path, chip, **params), tmp_path)
+
+
+def test_the_stages_are_the_document_s_and_those_that_are_listed(whole: tuple[Artifact, Path]) -> None:
+    artifact, _ = whole
+    assert tuple(name for name in artifact.stage_files if name in DOCUMENTED) == DOCUMENTED
+    variant, target = plugins.variant("flash"), plugins.target("xegpu")
+    listed = (*variant.other_routes["grid-only"], *target.other_routes["route=workgroup"])
+    assert [stage.name for stage in listed] == list(artifact.stage_files)
 
 
 @pytest.mark.parametrize(
-    ("problem", "chip"), [(GROUPED, "pvc"), (BF16, "bmg")], ids=["grouped-cross-f16", "bf16"]
+    ("stage", "present", "absent"),
+    [
+        ("bufferized", ["vector<128x256xf32>"], ["scf.for "]),  # keys are whole until they are tiled
+        ("inner-tiled", ["%c0 to %c256 step %c64"], ["vector<128x256xf32>"]),
+        ("xegpu-initial", [], ["sg_layout"]),
+        ("xegpu-wg", ["sg_layout = [8, 1]", "sg_data = [16, 16]", "inst_data = [8, 16]"], []),
+        ("xegpu-sg", [], ["sg_layout"]),
+        ("xegpu-lane", [], ["warp_execute_on_lane_0"]),
+    ],
 )
-def test_it_is_right_for_other_widths_types_and_heads(
-    problem: AttentionProblem, chip: str, tmp_path: Path
+def test_stages_leave_what_the_document_says(
+    whole: tuple[Artifact, Path], stage: str, present: list[str], absent: list[str]
 ) -> None:
-    assert_right_on_emulator(build(problem, tmp_path, chip), tmp_path)
+    text = text_of(whole, stage)
+    assert all(part in text for part in present)
+    assert not any(part in text for part in absent)
 
 
-def test_it_is_right_with_smaller_tiles(tmp_path: Path) -> None:
-    problem = AttentionProblem(heads=1, seq_q=128, seq_kv=96, head_dim=32, dtype="f16")
-    assert_right_on_emulator(build(problem, tmp_path, tile_q=64, tile_kv=32), tmp_path)
-
-
-def test_the_stages_have_the_names_of_the_document_in_its_order(whole: tuple[Artifact, Path]) -> None:
-    artifact, _ = whole
-    assert tuple(name for name in artifact.stage_files if name in DOCUMENTED) == DOCUMENTED
-
-
-def test_the_stages_are_listed_with_the_option(whole: tuple[Artifact, Path]) -> None:
-    variant, target = plugins.variant("flash"), plugins.target("xegpu")
-    listed = (*variant.other_routes["grid-only"], *target.other_routes["route=workgroup"])
-    assert [stage.name for stage in listed] == list(whole[0].stage_files)
-    assert all(stage.summary for stage in listed)
-
-
-def test_keys_are_whole_until_they_are_tiled_in_steps_of_the_inner_tile(
-    whole: tuple[Artifact, Path],
-) -> None:
-    assert "vector<128x256xf32>" in text_of(whole, "bufferized")
-    assert "scf.for " not in text_of(whole, "bufferized")
-    tiled = text_of(whole, "inner-tiled")
-    assert "vector<128x256xf32>" not in tiled
-    assert re.search(r"scf.for .* = %c0 to %c256 step %c64 ", tiled)
-
-
-def test_a_workgroup_has_eight_sub_groups_of_sixteen_rows(whole: tuple[Artifact, Path]) -> None:
-    artifact, _ = whole
-    assert artifact.metrics.workgroup_size == 128
+def test_each_iteration_prefetches_and_multiplies_a_tile(whole: tuple[Artifact, Path]) -> None:
+    assert whole[0].metrics.workgroup_size == 128
     laid_out = text_of(whole, "xegpu-wg")
-    for field in ("sg_layout = [8, 1]", "sg_data = [16, 16]", "inst_data = [8, 16]"):
-        assert field in laid_out
-    assert "sg_layout" not in text_of(whole, "xegpu-initial")
-    assert "sg_layout" not in text_of(whole, "xegpu-sg")
-
-
-def test_each_iteration_prefetches_the_next_tile_of_keys_and_of_values_once(
-    whole: tuple[Artifact, Path],
-) -> None:
-    laid_out = text_of(whole, "xegpu-wg")
-    assert laid_out.count("xegpu.prefetch_nd") == 2
     loop = laid_out.split("scf.for ", 1)[1].split("scf.yield", 1)[0]
-    assert loop.count("xegpu.prefetch_nd") == 2
+    assert laid_out.count("xegpu.prefetch_nd") == loop.count("xegpu.prefetch_nd") == 2
+    products = 2 * 4 * 4 * 2  # two bands of rows, chunks of keys and of columns, both products
+    assert text_of(whole, "xegpu-lane").count("xegpu.dpas") == products
 
 
 def test_an_option_leaves_prefetches_out(tmp_path: Path) -> None:
@@ -150,14 +142,7 @@ def test_where_nothing_is_ragged_no_access_is_clamped(
     assert {(report.clamped_loads, report.clamped_stores) for report in made} == {(0, 0)}
 
 
-def test_products_are_the_instructions_of_a_tile_and_nothing_is_left_to_one_lane(
-    whole: tuple[Artifact, Path],
-) -> None:
-    products = 2 * 4 * 4 * 2  # two bands of rows, chunks of keys and of columns, both products
-    assert text_of(whole, "xegpu-lane").count("xegpu.dpas") == products
-    assert "warp_execute_on_lane_0" not in text_of(whole, "xegpu-lane")
-
-
+@pytest.mark.sweep
 def test_the_documents_problem_builds_with_the_defaults(tmp_path: Path) -> None:
     artifact = build(EXAMPLE, tmp_path)
     assert artifact.why_not_run is None
@@ -176,7 +161,6 @@ def test_other_variants_are_unsupported_with_the_reason(variant: str) -> None:
     [
         ({"causal": True}, {}, "no causal mask"),
         ({"seq_q": 200, "seq_kv": 256}, {}, "200 queries: expected a multiple of the 128 of a tile"),
-        ({"seq_q": 128, "seq_kv": 100}, {}, "100 keys: expected a multiple of the 64 of a tile"),
         ({"head_dim": 16}, {}, "head_dim 16: messages take rows of at least 32"),
         ({}, {"tile_q": 48}, "tile_q 48: expected a multiple of 32"),
         ({}, {"tile_kv": 48}, "tile_kv 48: 8 sub-groups prefetch a multiple of 64"),

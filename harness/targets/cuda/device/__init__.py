@@ -5,3 +5,6 @@ Nothing in here needs a compiler, MLIR or CUDA's toolkit: the driver, its bindin
 
 PACKAGES = ("cuda.bindings",)
 INSTALL = "attention-harness[device]"
+PTX_FILE = "kernels.ptx"
+CUBIN_FILE = "kernels.cubin"
+"""Files of an artifact that hold its code."""

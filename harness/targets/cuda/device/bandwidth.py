@@ -2,12 +2,9 @@
 
 import functools
 
-from cuda.bindings import driver
-
-from harness.targets.cuda.device.calls import checked
-from harness.targets.cuda.device.context import find_device, open_device
-from harness.targets.cuda.device.events import CudaEvents
-from harness.targets.cuda.device.memory import DEFAULT_STREAM, CudaMemory
+from harness.targets.cuda.device.calls import CUDA
+from harness.targets.cuda.device.context import open_device
+from harness.targets.gpu.streams import DEFAULT_STREAM, StreamEvents, StreamMemory
 
 COPIED_CACHES = 8
 """Sizes of the L2 cache that are copied: little of them is left in it."""
@@ -18,25 +15,24 @@ COPIES = 5
 
 def copy_bandwidth(chip: str) -> float:
     """Return the bytes/s that the first device for a chip moves in a copy, those read and those written."""
-    device = open_device(chip)
-    copied = COPIED_CACHES * max(device.l2_bytes, 1)
-    source, destination = _buffers(chip, copied)
-    events = CudaEvents(DEFAULT_STREAM)
+    open_device(chip)
+    source, destination = _buffers(chip)
+    events = StreamEvents(CUDA, DEFAULT_STREAM)
     start, end = events.create(), events.create()
     seconds = []
     for _ in range(COPIES):
         events.record(start)
-        checked(driver.cuMemcpyDtoDAsync(destination.address, source.address, copied, DEFAULT_STREAM))
+        CUDA.call("MemcpyDtoDAsync", destination.address, source.address, source.bytes, DEFAULT_STREAM)
         events.record(end)
         events.wait(end)
         seconds.append(events.seconds_between(start, end))
-    return 2 * copied / min(seconds)
+    return 2 * source.bytes / min(seconds)
 
 
 @functools.cache
-def _buffers(chip: str, bytes_: int) -> tuple[CudaMemory, CudaMemory]:
+def _buffers(chip: str) -> tuple[StreamMemory, StreamMemory]:
     """Return memory of the device, which stays: allocating it takes longer than a sample."""
-    find_device(chip).make_current()
-    source, destination = CudaMemory(bytes_), CudaMemory(bytes_)
+    copied = COPIED_CACHES * max(open_device(chip).cache_bytes, 1)
+    source, destination = StreamMemory(CUDA, copied), StreamMemory(CUDA, copied)
     source.fill(1)
     return source, destination

@@ -5,6 +5,7 @@ from typing import Any
 from cuda.bindings import driver
 
 from harness.targets.gpu.driver import DeviceError
+from harness.targets.gpu.streams import StreamApi
 
 
 def checked(result: tuple[Any, ...]) -> Any:
@@ -23,5 +24,15 @@ def checked(result: tuple[Any, ...]) -> Any:
     return tuple(values) or None
 
 
-def _text(found: tuple[Any, bytes | None]) -> str:
-    return (found[1] or b"unknown error").decode()
+def _text(result: tuple[Any, bytes | None]) -> str:
+    return (result[1] or b"unknown error").decode()
+
+
+CUDA = StreamApi(
+    call=lambda name, *arguments: checked(getattr(driver, f"cu{name}")(*arguments)),
+    free=driver.cuMemFree,
+    allocate="MemAlloc",
+    launch="LaunchKernel",
+    synchronize="CtxSynchronize",
+    event_flags=(driver.CUevent_flags.CU_EVENT_DEFAULT,),
+)

@@ -3,46 +3,42 @@
 Source: NVML API Reference Guide; of the reasons, "nvmlClocksEventReasons".
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 from harness.targets.gpu.clocks import ClockReading, Clocks
-
-SLOWDOWNS = {
-    0x04: "power cap",
-    0x08: "hardware slowdown",
-    0x10: "clocks synchronized with other devices",
-    0x20: "temperature, by software",
-    0x40: "temperature, by hardware",
-    0x80: "power brake",
-}
-"""Bits that say why a device runs below the clock that it was set to; others (idle, set by a user) do not."""
 
 MILLIJOULE = 1e-3
 
 
 def nvidia_clocks(bus: str) -> Clocks:
     """Return what watches the device at a place of the PCI bus."""
-    return Clocks(_watch(bus), SLOWDOWNS)
-
-
-def _watch(bus: str) -> "NvidiaWatch | None":
     try:
         import pynvml
     except ImportError:
-        return None
+        return Clocks()
     try:
         pynvml.nvmlInit()
-        return NvidiaWatch(pynvml, pynvml.nvmlDeviceGetHandleByPciBusId(bus.encode()))
+        return NvidiaClocks(pynvml, pynvml.nvmlDeviceGetHandleByPciBusId(bus.encode()))
     except pynvml.NVMLError:
-        return None
+        return Clocks()
 
 
-class NvidiaWatch:
+class NvidiaClocks(Clocks):
     """NVML's handle of one device."""
+
+    slowdowns: ClassVar[Mapping[int, str]] = {
+        0x04: "power cap",
+        0x08: "hardware slowdown",
+        0x10: "clocks synchronized with other devices",
+        0x20: "temperature, by software",
+        0x40: "temperature, by hardware",
+        0x80: "power brake",
+    }
 
     def __init__(self, library: Any, handle: Any) -> None:
         """Take the module `pynvml` and its handle of the device."""
+        super().__init__()
         self._library = library
         self._handle = handle
 
@@ -62,7 +58,6 @@ class NvidiaWatch:
         return None if millijoules is None else millijoules * MILLIJOULE
 
     def _asked(self, function: Callable[..., Any], *arguments: Any) -> int | None:
-        """Return a number, or None where the library cannot or may not tell it."""
         try:
             return int(function(self._handle, *arguments))
         except self._library.NVMLError:

@@ -1,8 +1,7 @@
-"""CUDA's driver, as the executable of GPU kernels asks for it."""
+"""CUDA's driver, as the executable of GPU kernels asks for it: streams with graphs, and what it says."""
 
 import weakref
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,16 +10,14 @@ from cuda.bindings import driver
 
 from harness.artifact.artifact import Artifact
 from harness.artifact.device_facts import DriverMetrics
+from harness.targets.cuda.chips import machine_code_runs_on
+from harness.targets.cuda.device import CUBIN_FILE, PTX_FILE
 from harness.targets.cuda.device.calls import checked
-from harness.targets.cuda.device.context import Device, open_device, synchronize
-from harness.targets.cuda.device.events import event_timer
-from harness.targets.cuda.device.graphs import captured
-from harness.targets.cuda.device.memory import CudaMemory
-from harness.targets.cuda.images import image_for
-from harness.targets.gpu.driver import Driver, Enqueue, PackedArguments
-from harness.targets.gpu.event_timer import EventTimer
+from harness.targets.cuda.device.context import open_device
+from harness.targets.gpu.driver import Enqueue
 from harness.targets.gpu.executable import GpuKernels
 from harness.targets.gpu.launch import GpuKernel, GpuLaunch
+from harness.targets.gpu.streams import StreamDevice, StreamDriver
 
 
 def load(artifact: Artifact, folder: Path) -> GpuKernels:
@@ -31,44 +28,37 @@ def load(artifact: Artifact, folder: Path) -> GpuKernels:
     return GpuKernels(artifact.case.problem, plan, CudaDriver(device, image, plan.kernels))
 
 
-class CudaDriver(Driver):
-    """Runs the kernels of one image on a device."""
+def image_for(folder: Path, chip: str, device_chip: str) -> bytes:
+    """Return the machine code if it runs on a device, else the assembly, which its driver compiles."""
+    cubin = folder / CUBIN_FILE
+    if cubin.exists() and machine_code_runs_on(chip, device_chip):
+        return cubin.read_bytes()
+    return (folder / PTX_FILE).read_bytes() + b"\0"
+
+
+class CudaDriver(StreamDriver):
+    """Runs the kernels of one image on a stream of its own: those that every device has are not captured."""
 
     has_graphs = True
 
-    def __init__(self, device: Device, image: bytes, kernels: Sequence[GpuKernel]) -> None:
-        """Load the image and find its kernels; raises `DeviceError` where the driver refuses one."""
-        self._device = device
-        self._stream = checked(driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_DEFAULT))
-        weakref.finalize(self, driver.cuStreamDestroy, self._stream)
-        self._module = checked(driver.cuModuleLoadData(image))
-        self._functions = {kernel.name: self._function(kernel) for kernel in kernels}
-
-    def allocate(self, bytes_: int, name: str, *, is_input: bool) -> CudaMemory:
-        """Return memory of the device."""
-        return CudaMemory(bytes_)
-
-    def prepare(self, kernel: GpuKernel, arguments: Sequence[CudaMemory]) -> Enqueue:
-        """Return what launches a kernel on the driver's stream, which waits for copies and they for it."""
-        addresses = PackedArguments([*(memory.address for memory in arguments), *[0] * kernel.null_arguments])
-        return partial(_launch, self._functions[kernel.name], kernel, addresses, int(self._stream))
-
-    def synchronize(self) -> None:
-        """Wait until everything on the device is done."""
-        synchronize()
-
-    def turn(self) -> AbstractContextManager[object]:
-        """Make the device this thread's own."""
-        self._device.make_current()
-        return nullcontext()
-
-    def timer(self) -> EventTimer:
-        """Return a timer by events on the stream of the kernels."""
-        return event_timer(self._device, int(self._stream))
+    def __init__(self, device: StreamDevice, image: bytes, kernels: Sequence[GpuKernel]) -> None:
+        """Load the image and find its kernels, which may use as much shared memory as a launch asks for."""
+        stream = checked(driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_DEFAULT))
+        weakref.finalize(self, driver.cuStreamDestroy, stream)
+        super().__init__(device, image, kernels, int(stream))
+        largest = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        for kernel in kernels:
+            checked(driver.cuFuncSetAttribute(self.functions[kernel.name], largest, kernel.shared_bytes))
 
     def captured(self, work: Enqueue) -> Enqueue:
-        """Return a graph of what is enqueued on the stream of the kernels."""
-        return captured(work, int(self._stream))
+        """Return what launches, as one graph, all that `work` enqueues on the stream of the kernels."""
+        mode = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+        checked(driver.cuStreamBeginCapture(self.stream, mode))
+        try:
+            work()
+        finally:
+            graph = checked(driver.cuStreamEndCapture(self.stream))
+        return partial(_launch, _Graph(graph), self.stream)
 
     def metrics(self) -> DriverMetrics:
         """Return registers and local memory of a thread, the most of all kernels."""
@@ -79,19 +69,18 @@ class CudaDriver(Driver):
         )
 
     def _most(self, attribute: Any) -> int:
-        """Return the largest value of an attribute of the kernels."""
-        functions = self._functions.values()
+        functions = self.functions.values()
         return max(int(checked(driver.cuFuncGetAttribute(attribute, function))) for function in functions)
 
-    def _function(self, kernel: GpuKernel) -> Any:
-        """Return a kernel's function, which may use as much shared memory as its launch asks for."""
-        function = checked(driver.cuModuleGetFunction(self._module, kernel.name.encode()))
-        largest = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        checked(driver.cuFuncSetAttribute(function, largest, kernel.shared_bytes))
-        return function
+
+class _Graph:
+    """An executable graph, freed with this object."""
+
+    def __init__(self, graph: Any) -> None:
+        self.executable = checked(driver.cuGraphInstantiate(graph, 0))
+        checked(driver.cuGraphDestroy(graph))
+        weakref.finalize(self, driver.cuGraphExecDestroy, self.executable)
 
 
-def _launch(function: Any, kernel: GpuKernel, arguments: PackedArguments, stream: int) -> None:
-    grid, block = (kernel.grid, 1, 1), (kernel.threads, 1, 1)
-    launch = (*grid, *block, kernel.shared_bytes, stream, arguments.address, 0)
-    checked(driver.cuLaunchKernel(function, *launch))
+def _launch(graph: _Graph, stream: int) -> None:
+    checked(driver.cuGraphLaunch(graph.executable, stream))

@@ -2,9 +2,11 @@
 
 import ctypes
 import functools
+from typing import Any
 
 from harness.machine.gpu_probe import HIP_LIBRARIES, hip_library
 from harness.targets.gpu.driver import DeviceError
+from harness.targets.gpu.streams import StreamApi
 
 SUCCESS, OUT_OF_MEMORY = 0, 2
 """`hipSuccess` and `hipErrorOutOfMemory`."""
@@ -12,11 +14,13 @@ SUCCESS, OUT_OF_MEMORY = 0, 2
 Address = ctypes.c_void_p
 Result = ctypes.POINTER(ctypes.c_void_p)
 Integer = ctypes.POINTER(ctypes.c_int)
-SIGNATURES = {
+Milliseconds = ctypes.POINTER(ctypes.c_float)
+RESULTS = (Result, Integer, Milliseconds)
+"""Types of first parameters through which a call gives what it makes."""
+SIGNATURES: dict[str, tuple[Any, ...]] = {
     "hipInit": (ctypes.c_uint,),
     "hipGetDeviceCount": (Integer,),
     "hipSetDevice": (ctypes.c_int,),
-    "hipDeviceGetName": (ctypes.c_char_p, ctypes.c_int, ctypes.c_int),
     "hipDeviceGetAttribute": (Integer, ctypes.c_int, ctypes.c_int),
     "hipDeviceGetPCIBusId": (ctypes.c_char_p, ctypes.c_int, ctypes.c_int),
     "hipGetDevicePropertiesR0600": (ctypes.c_void_p, ctypes.c_int),
@@ -27,19 +31,12 @@ SIGNATURES = {
     "hipMemcpyDtoH": (ctypes.c_void_p, Address, ctypes.c_size_t),
     "hipMemsetD8Async": (Address, ctypes.c_ubyte, ctypes.c_size_t, ctypes.c_void_p),
     "hipModuleLoadData": (Result, ctypes.c_char_p),
-    "hipModuleUnload": (ctypes.c_void_p,),
     "hipModuleGetFunction": (Result, ctypes.c_void_p, ctypes.c_char_p),
-    "hipModuleLaunchKernel": (
-        ctypes.c_void_p,
-        *(ctypes.c_uint,) * 7,
-        ctypes.c_void_p,
-        ctypes.c_void_p,
-        ctypes.c_void_p,
-    ),
+    "hipModuleLaunchKernel": (ctypes.c_void_p, *(ctypes.c_uint,) * 7, *(ctypes.c_void_p,) * 3),
     "hipEventCreate": (Result,),
     "hipEventRecord": (ctypes.c_void_p, ctypes.c_void_p),
     "hipEventSynchronize": (ctypes.c_void_p,),
-    "hipEventElapsedTime": (ctypes.POINTER(ctypes.c_float), ctypes.c_void_p, ctypes.c_void_p),
+    "hipEventElapsedTime": (Milliseconds, ctypes.c_void_p, ctypes.c_void_p),
     "hipStreamSynchronize": (ctypes.c_void_p,),
 }
 """Types of the parameters of each call that is made (HIP Runtime API Reference); all return an error code."""
@@ -60,23 +57,27 @@ def runtime() -> ctypes.CDLL:
     return library
 
 
-def call(function: str, *arguments: object) -> None:
-    """Call the runtime.
+def call(function: str, *arguments: object) -> Any:
+    """Call the runtime; return what it gives through its first parameter, if it gives anything.
 
     Raises `MemoryError` where the device has not enough memory, else `DeviceError` with the runtime's words.
     """
-    library = runtime()
-    error = getattr(library, function)(*arguments)
+    library, parameters = runtime(), SIGNATURES[function]
+    result = parameters[0]._type_() if parameters and parameters[0] in RESULTS else None
+    places = () if result is None else (ctypes.byref(result),)
+    error = getattr(library, function)(*places, *arguments)
     if error == SUCCESS:
-        return
+        return None if result is None else result.value or 0
     text = f"{library.hipGetErrorName(error).decode()}: {library.hipGetErrorString(error).decode()}"
     if error == OUT_OF_MEMORY:
         raise MemoryError(text)
     raise DeviceError(text)
 
 
-def made(function: str, *arguments: object) -> int:
-    """Call the runtime for what it returns through its first parameter: an address or a handle."""
-    result = ctypes.c_void_p()
-    call(function, ctypes.byref(result), *arguments)
-    return result.value or 0
+HIP = StreamApi(
+    call=lambda name, *arguments: call(f"hip{name}", *arguments),
+    free=lambda address: runtime().hipFree(address),
+    allocate="Malloc",
+    launch="ModuleLaunchKernel",
+    synchronize="DeviceSynchronize",
+)

@@ -5,50 +5,39 @@ Sources: AMD SMI, Python library reference, `amdsmi_get_clock_info`, `amdsmi_get
 of the Linux kernel's `amdgpu_smu.h`, `SMU_THROTTLER_…_BIT`.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from harness.targets.gpu.clocks import ClockReading, Clocks
-
-POWER_BITS, CURRENT_BITS, TEMPERATURE_BITS = range(16), range(16, 24), range(32, 48)
-
-
-def _mask(bits: range) -> int:
-    return sum(1 << bit for bit in bits)
-
-
-SLOWDOWNS = {
-    _mask(POWER_BITS): "power cap",
-    _mask(CURRENT_BITS): "current cap",
-    _mask(TEMPERATURE_BITS): "temperature",
-}
-"""Groups of bits that say why a device runs below its clock."""
-
 
 MICROJOULE = 1e-6
 
 
 def amd_clocks(bus: str) -> Clocks:
     """Return what watches the device at a place of the PCI bus."""
-    return Clocks(_watch(bus), SLOWDOWNS)
-
-
-def _watch(bus: str) -> "AmdWatch | None":
     try:
         import amdsmi
     except Exception:  # it is made for one version of ROCm, and fails in many ways without that
-        return None
+        return Clocks()
     try:
         amdsmi.amdsmi_init()
-        return AmdWatch(amdsmi, amdsmi.amdsmi_get_processor_handle_from_bdf(bus))
+        return AmdClocks(amdsmi, amdsmi.amdsmi_get_processor_handle_from_bdf(bus))
     except amdsmi.AmdSmiException:
-        return None
+        return Clocks()
 
 
-class AmdWatch:
+class AmdClocks(Clocks):
     """AMD SMI's handle of one device."""
+
+    slowdowns: ClassVar[Mapping[int, str]] = {
+        0xFFFF: "power cap",
+        0xFF << 16: "current cap",
+        0xFFFF << 32: "temperature",
+    }
 
     def __init__(self, library: Any, handle: Any) -> None:
         """Take the module `amdsmi` and its handle of the device."""
+        super().__init__()
         self._library = library
         self._handle = handle
 
@@ -71,12 +60,10 @@ class AmdWatch:
         return None if steps is None else steps * float(counted["counter_resolution"]) * MICROJOULE
 
     def _asked(self, function: str, *arguments: Any) -> dict[str, Any] | None:
-        """Return what a function tells by name, or None where the library cannot or may not."""
         try:
-            told: dict[str, Any] = getattr(self._library, function)(self._handle, *arguments)
+            return dict(getattr(self._library, function)(self._handle, *arguments))
         except self._library.AmdSmiException:
             return None
-        return told
 
 
 def _number(value: Any) -> int | None:

@@ -31,6 +31,10 @@ SIGNATURES = {
     "clReleaseKernel": (Handle,),
     "clReleaseProgram": (Handle,),
     "clFinish": (Handle,),
+    "clMemBlockingFreeINTEL": (Handle, Pointer),
+    "clEnqueueMemcpyINTEL": (Handle, Number, Pointer, Pointer, Size, *EVENTS),
+    "clEnqueueMemFillINTEL": (Handle, Pointer, Pointer, Size, Size, *EVENTS),
+    "clSetKernelArgMemPointerINTEL": (Handle, Number, Pointer),
 }
 """Types of the parameters of each call that returns an error code (OpenCL 3.0 Reference Pages)."""
 
@@ -41,17 +45,12 @@ CONSTRUCTORS = {
     "clCreateProgramWithSource": (Handle, Number, Pointer, Pointer),
     "clLinkProgram": (Handle, Number, Pointer, Text, Number, Pointer, Pointer, Pointer),
     "clCreateKernel": (Handle, Text),
+    "clDeviceMemAllocINTEL": (Handle, Handle, Pointer, Size, Number),
 }
 """The same of calls that return what they make, and the error code through one more parameter, the last."""
 
-EXTENSION_SIGNATURES = {
-    "clMemBlockingFreeINTEL": (Handle, Pointer),
-    "clEnqueueMemcpyINTEL": (Handle, Number, Pointer, Pointer, Size, *EVENTS),
-    "clEnqueueMemFillINTEL": (Handle, Pointer, Pointer, Size, Size, *EVENTS),
-    "clSetKernelArgMemPointerINTEL": (Handle, Number, Pointer),
-}
-EXTENSION_CONSTRUCTORS = {"clDeviceMemAllocINTEL": (Handle, Handle, Pointer, Size, Number)}
-"""Of `cl_intel_unified_shared_memory`; a driver tells where its functions are."""
+OF_EXTENSION = "INTEL"
+"""Ends the names of functions of `cl_intel_unified_shared_memory`; a driver tells where these are."""
 
 SUCCESS = 0
 OUT_OF_MEMORY = frozenset((-4, -6))
@@ -111,27 +110,21 @@ class Calls:
 
     def _function(self, name: str) -> Function:
         if name not in self._found:
-            of_extension = name in EXTENSION_SIGNATURES or name in EXTENSION_CONSTRUCTORS
-            self._found[name] = self._of_extension(name) if of_extension else self._of_library(name)
+            place = self.address(name) if name.endswith(OF_EXTENSION) else (name, self.library)
+            if name in CONSTRUCTORS:
+                self._found[name] = ctypes.CFUNCTYPE(Handle, *CONSTRUCTORS[name], Pointer)(place)
+            else:
+                self._found[name] = ctypes.CFUNCTYPE(ctypes.c_int, *SIGNATURES[name])(place)
         return self._found[name]
 
-    def _of_library(self, name: str) -> Function:
-        function = getattr(self.library, name)
-        if name in CONSTRUCTORS:
-            function.argtypes, function.restype = (*CONSTRUCTORS[name], Pointer), Handle
-        else:
-            function.argtypes = SIGNATURES[name]
-        return function
-
-    def _of_extension(self, name: str) -> Function:
+    def address(self, name: str) -> int:
+        """Return where the driver has a function of an extension; raises `DeviceError` where it has none."""
         find = self.library.clGetExtensionFunctionAddressForPlatform
         find.argtypes, find.restype = (Handle, Text), Pointer
-        address = find(self.platform, name.encode())
+        address: int | None = find(self.platform, name.encode())
         if not address:
             raise DeviceError(f"the OpenCL driver has no {name}, of cl_intel_unified_shared_memory")
-        if name in EXTENSION_CONSTRUCTORS:
-            return ctypes.CFUNCTYPE(Handle, *EXTENSION_CONSTRUCTORS[name], Pointer)(address)
-        return ctypes.CFUNCTYPE(ctypes.c_int, *EXTENSION_SIGNATURES[name])(address)
+        return address
 
 
 def _require_success(name: str, error: int) -> None:

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from harness.errors import UnsupportedError
 from harness.machine.gpu_probe import (
     IP_VERSION,
-    NAME,
     OPENCL_LIBRARY,
     device_number,
-    device_text,
     intel_chip,
     intel_gpus,
     opencl_library,
@@ -31,7 +29,6 @@ class Device:
 
     calls: Calls
     handle: int
-    name: str
     cache_bytes: int
     context: int
     queue: int
@@ -62,7 +59,6 @@ def opened(library: ctypes.CDLL, platform: int, handle: int) -> Device:
     return Device(
         calls=calls,
         handle=handle,
-        name=device_text(library, handle, NAME),
         cache_bytes=device_number(library, handle, CACHE_BYTES),
         context=context,
         queue=calls.made("clCreateCommandQueueWithProperties", context, handle, timed),

@@ -10,8 +10,7 @@ from harness.targets.gpu.executable import GpuKernels
 from harness.targets.gpu.launch import GpuLaunch
 from harness.targets.xegpu.device import SPIRV_FILE
 from harness.targets.xegpu.device.context import Device, one
-from harness.targets.xegpu.device.driver import OpenClDriver
-from harness.targets.xegpu.device.program import with_log
+from harness.targets.xegpu.device.driver import OpenClDriver, with_log
 from harness.targets.xegpu.processor.modelled import sources
 from harness.targets.xegpu.processor.runtime import open_processor
 from harness.toolchains.spirv_words import capabilities, imports
@@ -55,15 +54,15 @@ def compiled_source(device: Device, text: str) -> int:
 def linked(device: Device, programs: Sequence[int]) -> int:
     """Return one program of several, which are given up; raises `DeviceError` where a function is missing."""
     parts = (ctypes.c_void_p * len(programs))(*programs)
-    given = 1, one(device.handle), b"", len(parts), parts, None, None
+    arguments = 1, one(device.handle), b"", len(parts), parts, None, None
     try:
-        return device.calls.made("clLinkProgram", device.context, *given)
+        return device.calls.made("clLinkProgram", device.context, *arguments)
     finally:
         for program in programs:
             device.calls.call("clReleaseProgram", program)
 
 
 def _compiled(device: Device, program: int, options: bytes) -> int:
-    given = program, 1, one(device.handle), options, *NO_HEADERS
-    with_log(device, program, "clCompileProgram", *given)
+    arguments = program, 1, one(device.handle), options, *NO_HEADERS
+    with_log(device, program, "clCompileProgram", *arguments)
     return program

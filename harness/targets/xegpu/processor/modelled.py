@@ -40,11 +40,11 @@ def _instances(names: Iterable[str]) -> Iterator[str]:
 
 
 def _message(name: str) -> str | None:
-    found = MESSAGE.fullmatch(name)
-    if found is None:
+    match = MESSAGE.fullmatch(name)
+    if match is None:
         return None
-    kind = found["kind"]
-    bits, rows, columns, blocks = (int(found[part]) for part in ("bits", "rows", "columns", "blocks"))
+    kind = match["kind"]
+    bits, rows, columns, blocks = (int(match[part]) for part in ("bits", "rows", "columns", "blocks"))
     is_modelled = (
         bits in TYPES
         and {
@@ -59,5 +59,5 @@ def _message(name: str) -> str | None:
 
 
 def _product(name: str) -> str | None:
-    found = PRODUCT.fullmatch(name)
-    return None if found is None else f"PRODUCT({found['format']}, {found['rows']})"
+    match = PRODUCT.fullmatch(name)
+    return None if match is None else f"PRODUCT({match['format']}, {match['rows']})"

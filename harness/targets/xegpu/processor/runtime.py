@@ -31,8 +31,8 @@ def open_processor() -> Device:
     """Return this machine's processor as a device of OpenCL's; raises `DeviceError`."""
     library = _library()
     for platform in opencl_handles(library.clGetPlatformIDs):
-        given = ctypes.c_void_p(platform), ctypes.c_uint64(PROCESSOR_TYPE)
-        for handle in opencl_handles(library.clGetDeviceIDs, *given):
+        of_processors = ctypes.c_void_p(platform), ctypes.c_uint64(PROCESSOR_TYPE)
+        for handle in opencl_handles(library.clGetDeviceIDs, *of_processors):
             return opened(library, platform, handle)
     raise DeviceError("Intel's OpenCL runtime does not know this processor")
 
@@ -53,5 +53,5 @@ def _file() -> Path | None:
         files = distribution(RUNTIME).files or []
     except PackageNotFoundError:
         return None
-    found = [Path(str(file.locate())) for file in files if file.name == LIBRARY]
-    return next((file for file in found if file.exists()), None)
+    libraries = [Path(str(file.locate())) for file in files if file.name == LIBRARY]
+    return next((file for file in libraries if file.exists()), None)

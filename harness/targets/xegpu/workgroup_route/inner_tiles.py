@@ -15,10 +15,10 @@ from functools import reduce
 from mlir import ir
 from mlir.dialects import arith, math, memref, scf, vector
 
+from harness.errors import UnsupportedError
 from harness.ir.builder import affine_value, index
-from harness.ir.walk import operations_within
+from harness.ir.walk import operations_within, producer_of
 from harness.targets.xegpu.workgroup_route.tiles import COLUMNS, RouteTiles
-from harness.targets.xegpu.workgroup_route.untiled_keys import WRITE, UntiledKeys
 
 LOWEST = -1e30
 """What a running maximum begins with: less than any score, and finite, so that differences are numbers."""
@@ -26,13 +26,40 @@ LEAST_TOTAL = 1e-30
 """What the output is at least divided by: a row whose scores are all minus infinity gives 0."""
 
 
+CONTRACT, READ, WRITE = "vector.contract", "vector.transfer_read", "vector.transfer_write"
+
+
 def tile_keys(function: ir.OpView, tiles: RouteTiles) -> None:
     """Replace a kernel's attention over all keys by a loop over their tiles, in place."""
-    found = UntiledKeys.of(function)
+    found = _UntiledKeys.of(function)
     with ir.InsertionPoint(found.output), found.output.location:
         _Emission(found, tiles).emit()
     found.output.operation.erase()
     _erase_dead(function)
+
+
+@dataclass(frozen=True)
+class _UntiledKeys:
+    """The reads of Q, K and V, the write of the output, and what scores are multiplied with."""
+
+    query: ir.OpView
+    key: ir.OpView
+    value: ir.OpView
+    output: ir.OpView
+    scale: float
+
+    @classmethod
+    def of(cls, function: ir.OpView) -> "_UntiledKeys":
+        """Find them in a kernel; raises `UnsupportedError` where it computes something else."""
+        products = [found for found in operations_within(function) if found.name == CONTRACT]
+        writes = [found for found in operations_within(function) if found.name == WRITE]
+        if len(products) != 2 or len(writes) != 1:
+            raise UnsupportedError("expected a kernel of two products, and one write of what it computes")
+        scores, result = products
+        scale, scaled = _scale(scores)
+        if not any(_is_maximum(user) for user in _users(scaled)):
+            raise UnsupportedError("expected the softmax of scores that are scaled and nothing else")
+        return cls(_read(scores, 0), _read(scores, 1), _read(result, 1), writes[0], scale)
 
 
 @dataclass(frozen=True)
@@ -86,7 +113,7 @@ class _Matrix:
 class _Emission:
     """Emits the loop where the kernel writes its output."""
 
-    def __init__(self, found: UntiledKeys, tiles: RouteTiles) -> None:
+    def __init__(self, found: _UntiledKeys, tiles: RouteTiles) -> None:
         self._found = found
         self._tiles = tiles
         self._query = _Matrix.of(found.query, 1)
@@ -119,7 +146,6 @@ class _Emission:
         total: ir.Value,
         output: Sequence[ir.Value],
     ) -> list[ir.Value]:
-        """Emit an iteration; return what the next one gets."""
         starts = range(0, self._tiles.keys, COLUMNS)
         key_rows = [arith.addi(self._key.below(position), index(start)) for start in starts]
         value_rows = [arith.addi(self._value.below(position), index(start)) for start in starts]
@@ -156,7 +182,6 @@ class _Emission:
         return sums
 
     def _finish(self, total: ir.Value, output: Sequence[ir.Value]) -> None:
-        """Divide by the sums of rows and store."""
         divisor = arith.maximumf(self._of_rows("add", total, 0.0), self._splat(LEAST_TOTAL))
         for column, sums in zip(self._chunks(self._output), output, strict=True):
             self._output.write(arith.truncf(self._chunk(self._element), arith.divf(sums, divisor)), column)
@@ -187,7 +212,6 @@ def _splat(kind: ir.VectorType, number: float) -> ir.Value:
 
 
 def _product(left: ir.Value, right: ir.Value, sums: ir.Value) -> ir.Value:
-    """Return sums to which a product of matrices is added."""
     row, column, depth = (ir.AffineDimExpr.get(position) for position in range(3))
     maps = [[row, depth], [depth, column], [row, column]]
     iterators = ("parallel", "parallel", "reduction")
@@ -207,3 +231,29 @@ def _erase_dead(function: ir.OpView) -> None:
         is_value = operation.name.startswith(("arith.", "math.", "vector.")) and operation.name != WRITE
         if is_value and not any(list(result.uses) for result in operation.results):
             operation.operation.erase()
+
+
+def _read(product: ir.OpView, operand: int) -> ir.OpView:
+    found = producer_of(product.operands[operand])
+    if found is None or found.name != READ:
+        raise UnsupportedError("expected products of what is read from memory as it is")
+    return found
+
+
+def _scale(scores: ir.OpView) -> tuple[float, ir.Value]:
+    """Return what scores are multiplied with before the softmax, and the product."""
+    users = _users(scores.results[0])
+    if len(users) == 1 and users[0].name == "arith.mulf":
+        factor = producer_of(users[0].operands[1])
+        if factor is not None and factor.name == "arith.constant":
+            splat = ir.DenseFPElementsAttr(factor.attributes["value"]).get_splat_value()
+            return ir.FloatAttr(splat).value, users[0].results[0]
+    return 1.0, scores.results[0]
+
+
+def _is_maximum(operation: ir.OpView) -> bool:
+    return operation.name == "vector.multi_reduction" and "maximumf" in str(operation.attributes["kind"])
+
+
+def _users(value: ir.Value) -> list[ir.OpView]:
+    return [use.owner.opview for use in value.uses]

@@ -1,4 +1,4 @@
-"""The stage `xegpu-wg`: layouts that say which sub-group, which instruction and which lane has what.
+"""The stages `xegpu-wg` and `xegpu-sg`: layouts that say which sub-group, instruction and lane has what.
 
 Sub-groups share rows only.  Each attribute names the sub-groups (`sg_layout`), what each has (`sg_data`),
 what one instruction takes of it (`inst_data`), and how its lanes hold that (`lane_layout`, `lane_data`,
@@ -9,13 +9,18 @@ import re
 from dataclasses import dataclass
 
 from mlir import ir
+from mlir.dialects import arith
 
 from harness.errors import BuildError
+from harness.ir.builder import index
+from harness.ir.for_loop import ForLoop
 from harness.ir.walk import operations_within, producer_of
 from harness.targets.xegpu.workgroup_route.tiles import COLUMNS, SUB_GROUP_ROWS, RouteTiles
 
 DESCRIBE, LOAD, STORE, DPAS = "xegpu.create_nd_tdesc", "xegpu.load_nd", "xegpu.store_nd", "xegpu.dpas"
 TRANSPOSE = "vector.transpose"
+HINT = "#xegpu.cache_hint<cached>"
+STALE_FIELDS = re.compile(r"inst_data = \[[\d, ]+\], |, order = \[\d, \d\]")
 DESCRIPTOR = re.compile(r"(!xegpu\.tensor_desc<(\d+)x(\d+)x\w+)(, #xegpu\.block_tdesc_attr<.*?>)?>")
 
 
@@ -93,10 +98,25 @@ def lay_out(kernel: ir.OpView, layouts: Layouts) -> None:
                     _set(operation, f"layout_result_{number}", _layout_of(result, layouts))
 
 
+def drop_stale_layouts(kernel: ir.OpView) -> None:
+    """Drop layouts of operations, and what descriptors say of instructions and order, in place.
+
+    Blocking keeps `inst_data` and `order` though values now are single instructions'.  The pass that
+    propagates layouts of lanes gets only those of descriptors and finds all others anew.
+    """
+    for operation in operations_within(kernel):
+        for name in list(operation.attributes):
+            if name == "layout" or name.startswith("layout_"):
+                del operation.attributes[name]
+        for result in operation.results:
+            if str(result.type).startswith("!xegpu.tensor_desc"):
+                result.set_type(ir.Type.parse(STALE_FIELDS.sub("", str(result.type))))
+
+
 def with_layout(descriptor: ir.Type, layout: str) -> ir.Type:
     """Return the type of a descriptor with a layout in place of what it has."""
-    found = _parsed(descriptor)
-    return ir.Type.parse(f"{found[1]}{found[4] or ''}, {layout}>")
+    match = _parsed(descriptor)
+    return ir.Type.parse(f"{match[1]}{match[4] or ''}, {layout}>")
 
 
 def layout_of_descriptor(descriptor: ir.Type) -> str:
@@ -106,10 +126,10 @@ def layout_of_descriptor(descriptor: ir.Type) -> str:
 
 
 def _parsed(descriptor: ir.Type) -> re.Match[str]:
-    found = DESCRIPTOR.match(str(descriptor))
-    if found is None:
+    match = DESCRIPTOR.match(str(descriptor))
+    if match is None:
         raise BuildError(f"{descriptor}: expected the descriptor of a block of a matrix")
-    return found
+    return match
 
 
 def _describe(operation: ir.OpView, layouts: Layouts) -> None:
@@ -130,11 +150,58 @@ def _layout_of(value: ir.Value, layouts: Layouts) -> str:
         producer = producer_of(value)
         is_key = producer is not None and producer.name == TRANSPOSE
         return layouts.transposed_key if is_key else layouts.value
-    known = {(rows, COLUMNS): layouts.rows, (COLUMNS, rows): layouts.columns, (rows,): layouts.of_rows}
-    if tuple(shape) not in known:
+    by_shape = {(rows, COLUMNS): layouts.rows, (COLUMNS, rows): layouts.columns, (rows,): layouts.of_rows}
+    if tuple(shape) not in by_shape:
         raise BuildError(f"{value.type}: no layout is known for a vector of this shape")
-    return known[tuple(shape)]
+    return by_shape[tuple(shape)]
 
 
 def _set(operation: ir.OpView, name: str, layout: str) -> None:
     operation.attributes[name] = ir.Attribute.parse(layout)
+
+
+def prefetch_next_tiles(loop: ir.OpView, layouts: Layouts) -> None:
+    """Let each iteration of a loop over keys prefetch the tiles of K and V of the next one, in place.
+
+    The last iteration names its own tiles again.
+    """
+    first: dict[ir.Value, ir.OpView] = {}
+    for operation in operations_within(loop):
+        if operation.name == LOAD:
+            first.setdefault(_buffer(operation), operation)
+    for buffer, load in first.items():
+        _prefetch(loop, buffer, load, layouts)
+
+
+def _prefetch(loop: ir.OpView, buffer: ir.Value, load: ir.OpView, layouts: Layouts) -> None:
+    columns = ir.MemRefType(buffer.type).shape[1]
+    keys, layout = layouts.tiles.keys, layouts.prefetch(columns)
+    element = ir.MemRefType(buffer.type).element_type
+    kind = ir.Type.parse(f"!xegpu.tensor_desc<{keys}x{columns}x{element}, {layout}>")
+    with ir.InsertionPoint(loop), loop.location:
+        described = ir.Operation.create(
+            DESCRIBE,
+            results=[kind],
+            operands=[buffer],
+            attributes={"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0, 0])},
+        ).results[0]
+    with ir.InsertionPoint(load), load.location:
+        left = arith.subi(arith.subi(ForLoop(loop).upper, ForLoop(loop).step), ForLoop(loop).position)
+        row = arith.addi(load.operands[1], arith.minui(left, index(keys)))
+        ir.Operation.create(
+            "xegpu.prefetch_nd",
+            operands=[described, row],
+            attributes={
+                "const_offsets": ir.DenseI64ArrayAttr.get([ir.ShapedType.get_dynamic_size(), 0]),
+                "l1_hint": ir.Attribute.parse(HINT),
+                "l2_hint": ir.Attribute.parse(HINT),
+                "layout": ir.Attribute.parse(layout),
+            },
+        )
+
+
+def _buffer(load: ir.OpView) -> ir.Value:
+    description = producer_of(load.operands[0])
+    if description is None:
+        raise BuildError("expected a load by a descriptor of the kernel's own")
+    return description.operands[0]

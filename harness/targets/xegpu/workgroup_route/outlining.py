@@ -6,23 +6,15 @@ from mlir import ir
 from mlir.dialects import gpu
 
 from harness.errors import BuildError
-from harness.targets.gpu.kernel_function import KernelShape
-from harness.targets.lowering.grid_points import coordinates_of
+from harness.targets.gpu.kernel_function import KernelShape, append_kernel
+from harness.targets.lowering.grid_order import coordinates_of
 
 GRID, VIEW = "scf.forall", "memref.collapse_shape"
 
 
 def outline(function: ir.OpView, kernels: ir.OpView, threads: int) -> KernelShape:
     """Append a GPU function to a `gpu.module` that does what a function does; return how it is launched."""
-    name = ir.StringAttr(function.attributes["sym_name"]).value
-    kernel = gpu.GPUFuncOp(
-        ir.FunctionType.get(function.type.inputs, []),
-        name,
-        kernel=True,
-        known_block_size=[threads, 1, 1],
-        ip=ir.InsertionPoint(kernels.regions[0].blocks[0]),
-        loc=function.location,
-    )
+    kernel = append_kernel(function, kernels, threads)
     entry, body = kernel.add_entry_block(), function.regions[0].blocks[0]
     for argument, taken in zip(body.arguments, entry.arguments, strict=True):
         argument.replace_all_uses_with(taken)
@@ -36,11 +28,10 @@ def outline(function: ir.OpView, kernels: ir.OpView, threads: int) -> KernelShap
             else:
                 operation.operation.move_before(end)
     _take_matrices(kernel)
-    return KernelShape(name, math.prod(sizes), threads, shared_bytes=0, bank_conflicts=0)
+    return KernelShape(kernel.name.value, math.prod(sizes), threads, shared_bytes=0, bank_conflicts=0)
 
 
 def _outline_grid(grid: ir.OpView, end: ir.Operation, sizes: list[int]) -> None:
-    """Let a workgroup do the point of the grid that has its number."""
     block = grid.regions[0].blocks[0]
     with ir.InsertionPoint(end), grid.location:
         coordinates = coordinates_of(gpu.block_id(gpu.Dimension.x), sizes)

@@ -1,14 +1,15 @@
 """The stages of MLIR's route, from a grid of workgroups to LLVM IR; names are those of the example."""
 
 from collections.abc import Callable
+from functools import partial
 
 from mlir import ir
-from mlir.dialects import gpu
 
 from harness.errors import UnsupportedError
 from harness.ir.walk import functions_of, operations_within
 from harness.targets.base import Stage
 from harness.targets.gpu.kernel_build import KernelBuild, on_module, verified_text
+from harness.targets.gpu.kernel_function import gpu_module
 from harness.targets.gpu.matrix_operands import narrow_matrix_operands
 from harness.targets.lowering.bufferize import bufferize
 from harness.targets.lowering.buffers import describe_buffers
@@ -16,17 +17,18 @@ from harness.targets.lowering.destinations import insert_instead_of_copying, wri
 from harness.targets.lowering.transforms import run_passes
 from harness.targets.lowering.vectorize import vectorize
 from harness.targets.xegpu.chips import SUB_GROUP
-from harness.targets.xegpu.lowering import to_llvm_ir, to_opencl, to_xevm
+from harness.targets.xegpu.lowering import LLVM_IR, to_opencl, to_xevm
 from harness.targets.xegpu.workgroup_route.inner_tiles import tile_keys
-from harness.targets.xegpu.workgroup_route.layouts import Layouts, lay_out
+from harness.targets.xegpu.workgroup_route.layouts import (
+    Layouts,
+    drop_stale_layouts,
+    lay_out,
+    prefetch_next_tiles,
+)
 from harness.targets.xegpu.workgroup_route.outlining import outline
-from harness.targets.xegpu.workgroup_route.prefetches import prefetch_next_tiles
-from harness.targets.xegpu.workgroup_route.stale_layouts import drop_stale_layouts
 from harness.targets.xegpu.workgroup_route.tiles import RouteTiles
 
-KERNELS = "kernels"
-"""Name of the `gpu.module`."""
-
+TO_XEGPU = ("convert-vector-to-xegpu", "canonicalize", "cse")
 TO_SUB_GROUPS = (
     "xegpu-wg-to-sg-distribute",
     "cse",
@@ -53,35 +55,23 @@ message ("Could not find layout attribute for operand")."""
 
 def route_stages(tiles: RouteTiles, *, prefetches: bool = True) -> tuple[Stage, ...]:
     """Return the stages behind `outer-tiled`, up to LLVM IR, with prefetches of the next tiles or without."""
-
-    def lay_out_kernels(build: KernelBuild) -> str:
-        _lay_out(build.module, Layouts(tiles), prefetches=prefetches)
-        return verified_text(build.module)
-
+    lay_out_all = partial(_lay_out, Layouts(tiles), prefetches)
     return (
         Stage("vectorized", "the tile of a workgroup as vectors, with all keys", on_module(_vectorize)),
         Stage("bufferized", "tensors become memory", _bufferize),
-        Stage("inner-tiled", "a loop over tiles of keys, in chunks of 16 columns", _with(tiles, _tile_keys)),
-        Stage("gpu-outlining", "each point of the grid is a workgroup", _with(tiles, _outline)),
-        Stage("xegpu-initial", "XeGPU's operations of a workgroup", on_module(_to_xegpu)),
-        Stage("xegpu-wg", "layouts, and prefetches of the next tile", lay_out_kernels),
+        Stage(
+            "inner-tiled",
+            "a loop over tiles of keys, in chunks of 16 columns",
+            on_module(partial(_tile_keys, tiles)),
+        ),
+        Stage("gpu-outlining", "each point of the grid is a workgroup", partial(_outline, tiles)),
+        Stage("xegpu-initial", "XeGPU's operations of a workgroup", _passes(*TO_XEGPU)),
+        Stage("xegpu-wg", "layouts, and prefetches of the next tile", on_module(lay_out_all)),
         Stage("xegpu-sg", "what a sub-group does, instruction by instruction", on_module(_to_sub_groups)),
-        Stage("xegpu-lane", "what a lane does", on_module(_to_lanes)),
+        Stage("xegpu-lane", "what a lane does", _passes(*TO_LANES)),
         Stage("final", "XeVM's operations, and with them the LLVM dialect", on_module(_to_llvm)),
-        Stage("llvm-ir", "LLVM IR", to_llvm_ir, "ll"),
+        LLVM_IR,
     )
-
-
-def _with(
-    tiles: RouteTiles, change: Callable[[KernelBuild, RouteTiles], None]
-) -> Callable[[KernelBuild], str]:
-    """Return the `run` of a stage that has to know the tiles."""
-
-    def run(build: KernelBuild) -> str:
-        change(build, tiles)
-        return verified_text(build.module)
-
-    return run
 
 
 def _vectorize(module: ir.Module) -> None:
@@ -102,34 +92,26 @@ def _bufferize(build: KernelBuild) -> str:
     return verified_text(build.module)
 
 
-def _tile_keys(build: KernelBuild, tiles: RouteTiles) -> None:
-    for function in functions_of(build.module):
+def _tile_keys(tiles: RouteTiles, module: ir.Module) -> None:
+    for function in functions_of(module):
         tile_keys(function, tiles)
-    run_passes(build.module, "canonicalize", "cse")
+    run_passes(module, "canonicalize", "cse")
 
 
-def _outline(build: KernelBuild, tiles: RouteTiles) -> None:
+def _outline(tiles: RouteTiles, build: KernelBuild) -> str:
     functions = functions_of(build.module)
-    outlined = ir.Module.create()
-    outlined.operation.attributes["gpu.container_module"] = ir.UnitAttr.get()
-    with ir.InsertionPoint(outlined.body):
-        kernels = gpu.GPUModuleOp(KERNELS)
-        if len(kernels.regions[0].blocks) == 0:
-            kernels.regions[0].blocks.append()
+    outlined = gpu_module()
     threads = SUB_GROUP * tiles.sub_groups
-    build.shapes = [outline(function, kernels, threads) for function in functions]
+    build.shapes = [outline(function, outlined.body.operations[0], threads) for function in functions]
     build.module = outlined
     run_passes(outlined, f"xevm-attach-target{{chip={build.vendor.chip} O=2}}", "lower-affine", "cse")
+    return verified_text(outlined)
 
 
-def _to_xegpu(module: ir.Module) -> None:
-    run_passes(module, "gpu.module(convert-vector-to-xegpu,canonicalize,cse)")
-
-
-def _lay_out(module: ir.Module, layouts: Layouts, *, prefetches: bool) -> None:
+def _lay_out(layouts: Layouts, prefetches: bool, module: ir.Module) -> None:
     for kernel in _kernels(module):
         lay_out(kernel, layouts)
-        loops = [found for found in operations_within(kernel) if found.name == "scf.for"]
+        loops = [operation for operation in operations_within(kernel) if operation.name == "scf.for"]
         for loop in loops if prefetches else ():
             prefetch_next_tiles(loop, layouts)
 
@@ -140,13 +122,13 @@ def _to_sub_groups(module: ir.Module) -> None:
         drop_stale_layouts(kernel)
 
 
-def _to_lanes(module: ir.Module) -> None:
-    run_passes(module, f"gpu.module({','.join(TO_LANES)})")
-
-
 def _to_llvm(module: ir.Module) -> None:
     to_xevm(module)
     to_opencl(module)
+
+
+def _passes(*passes: str) -> Callable[[KernelBuild], str]:
+    return on_module(lambda module: run_passes(module, f"gpu.module({','.join(passes)})"))
 
 
 def _kernels(module: ir.Module) -> list[ir.OpView]:

@@ -11,10 +11,10 @@ from harness.artifact.artifact import Artifact
 from harness.artifact.bound_call import BoundCall, Executable, Sample
 from harness.errors import UnsupportedError
 from harness.problem.inputs import Inputs
-from harness.targets.cuda.device.context import Device, open_device
-from harness.targets.cuda.device.events import event_timer
+from harness.targets.cuda.device.context import open_device
 from harness.targets.gpu.driver import CallGraphs, Enqueue
 from harness.targets.gpu.event_timer import FLUSHED_CACHES, EventTimer, call_graphs
+from harness.targets.gpu.streams import StreamDevice
 from harness.variants.baselines.torch.calls import FusedExecutable, UnfusedExecutable
 
 BACKENDS = {
@@ -46,7 +46,7 @@ def load_unfused(artifact: Artifact, folder: Path) -> "OnDevice":
 class OnDevice(Executable):
     """Calls of PyTorch whose tensors are on a device."""
 
-    def __init__(self, inner: Executable, device: Device, backend: str | None = None) -> None:
+    def __init__(self, inner: Executable, device: StreamDevice, backend: str | None = None) -> None:
         self.inner = inner
         self.device = device
         self.backend = backend
@@ -64,7 +64,7 @@ class OnDevice(Executable):
 class CallOnDevice(BoundCall):
     """A call that PyTorch enqueues on a device."""
 
-    def __init__(self, inner: BoundCall, backend: str | None, device: Device) -> None:
+    def __init__(self, inner: BoundCall, backend: str | None, device: StreamDevice) -> None:
         self._inner = inner
         self._backend = backend
         self._device = device
@@ -103,7 +103,7 @@ class CallOnDevice(BoundCall):
             if self._graphs is None:
                 self._enqueue()
                 caches = torch.empty(
-                    FLUSHED_CACHES * self._device.l2_bytes,
+                    FLUSHED_CACHES * self._device.cache_bytes,
                     dtype=torch.uint8,
                     device=torch.device("cuda", self._device.ordinal),
                 )
@@ -124,7 +124,7 @@ class CallOnDevice(BoundCall):
 
     def _device_timer(self) -> EventTimer:
         if self._timer is None:
-            self._timer = event_timer(self._device, torch.cuda.current_stream().cuda_stream)
+            self._timer = self._device.timer(torch.cuda.current_stream().cuda_stream)
         return self._timer
 
     def _chosen_backend(self) -> AbstractContextManager[None]:
@@ -149,7 +149,7 @@ def _captured(work: Enqueue) -> Enqueue:
     return replay
 
 
-def _open(artifact: Artifact) -> Device:
+def _open(artifact: Artifact) -> StreamDevice:
     if not torch.cuda.is_available():
         raise UnsupportedError(f"PyTorch {torch.__version__} was built without CUDA: install a build with it")
     return open_device(artifact.launch["chip"])

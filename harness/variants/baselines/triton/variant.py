@@ -107,8 +107,7 @@ class Triton(Variant):
     def build(self, case: Case, key: str, folder: Path) -> Artifact:
         """Compile the kernel and keep Triton's own stages; raises `BuildError` with what Triton says."""
         from harness.targets.cuda.device_code import device_code
-        from harness.targets.cuda.multiprocessor import require_shared_memory
-        from harness.targets.cuda.vendor import DEVICE_LOADER
+        from harness.targets.cuda.vendor import DEVICE_LOADER, nvidia_vendor
         from harness.targets.gpu import packaging
         from harness.targets.lowering.stage_recorder import StageRecorder
 
@@ -120,7 +119,7 @@ class Triton(Variant):
         for stage in STAGES:
             stages.record(stage, code.texts[stage.name].__str__)
         launch = _launch(case.problem, code, tiles)
-        require_shared_memory(launch.kernels, code.chip)
+        nvidia_vendor(code.chip).require_room(launch.kernels)
         emulation = emulate(code.texts["llir"], emulated_device(code.chip), stages)
         kernels = device_code(code.texts["ptx"], _assembled(code), launch.kernels, code.chip)
         metrics = packaging.static_metrics(kernels, launch)
@@ -163,7 +162,7 @@ def _candidates(case: Case, chip: str, default: TritonTiles, folder: Path) -> It
     out.
     """
     from harness.targets.cuda.device_code import device_code
-    from harness.targets.cuda.multiprocessor import require_shared_memory
+    from harness.targets.cuda.vendor import nvidia_vendor
     from harness.targets.gpu import packaging
 
     is_set = TritonParameters.model_validate(case.params) != TritonParameters()
@@ -176,7 +175,7 @@ def _candidates(case: Case, chip: str, default: TritonTiles, folder: Path) -> It
         code = _compiled(case.problem, chip, tiles)
         launch = _launch(case.problem, code, tiles)
         try:
-            require_shared_memory(launch.kernels, code.chip)
+            nvidia_vendor(code.chip).require_room(launch.kernels)
         except UnsupportedError:
             continue
         kernels = device_code(code.texts["ptx"], _assembled(code), launch.kernels, code.chip)

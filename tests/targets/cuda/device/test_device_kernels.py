@@ -2,24 +2,18 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from callers import at_once
-from stubbed_device import stub_device
+from emulated_runs import built
+from stubbed_device import on_device, stub_device
 
-from harness import plugins
 from harness.api import BuiltArtifact
 from harness.artifact.artifact import Artifact
 from harness.artifact.device_facts import DriverMetrics
-from harness.errors import InputError
-from harness.machine import gpus as gpu_devices
-from harness.machine.gpus import GpuDevice
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
-from harness.targets.cuda.images import CUBIN_FILE, PTX_FILE, image_for
-from harness.targets.executors import with_executor
+from harness.targets.cuda.device import CUBIN_FILE, PTX_FILE
 from harness.targets.gpu.driver import DeviceError
 from harness.targets.gpu.event_timer import GRAPH_CALLS
 
@@ -29,30 +23,14 @@ PROBLEM = AttentionProblem(batch=1, heads=1, seq_q=70, seq_kv=70, head_dim=32, d
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("artifact")
+def artifact() -> Artifact:
+    """A case of several kernels with workspaces between them."""
+    return built(PROBLEM, "cuda:sm_80", "naive")[0]
 
 
 @pytest.fixture(scope="module")
-def artifact(folder: Path) -> Artifact:
-    """A case of two kernels with a workspace between them."""
-    case = Case(problem=PROBLEM, variant="naive", target="cuda:sm_80")
-    return plugins.variant("naive").build(case, "key", folder)
-
-
-def on_device(artifact: Artifact) -> Artifact:
-    device = next(loader for loader in artifact.loaders if loader.executor == "device")
-    return artifact.model_copy(update={"executor": "device", "loader": device.function})
-
-
-def test_the_kernels_compute_attention_into_poisoned_memory(artifact, folder):
-    inputs = make_inputs(PROBLEM, seed=5)
-    with stub_device("sm_80", artifact, folder):
-        call = on_device(artifact).load(folder).bind(inputs)
-        call.poison()
-        assert np.isnan(call.output()).all()
-        call.run()
-        assert expect(inputs, PROBLEM).check(call.output()).ok
+def folder() -> Path:
+    return built(PROBLEM, "cuda:sm_80", "naive")[1]
 
 
 def is_right_on_threads(built: BuiltArtifact, threads: int) -> bool:
@@ -75,18 +53,6 @@ def test_threads_of_a_caller_take_turns_on_the_emulator(artifact, folder):
 def test_each_thread_of_a_caller_has_the_device_s_context(artifact, folder):
     with stub_device("sm_80", artifact, folder):
         assert is_right_on_threads(BuiltArtifact(on_device(artifact), folder), 1)
-
-
-def test_a_sample_tells_the_kernels_time_from_the_launches(artifact, folder):
-    with stub_device("sm_80", artifact, folder):
-        call = on_device(artifact).load(folder).bind(make_inputs(PROBLEM, seed=5))
-        one = call.sample(0.0)
-        several = call.sample(3 * one.seconds)
-    assert one.calls == 1
-    assert several.calls >= 2
-    assert one.seconds > 0
-    assert one.device.timed_by == "events"
-    assert one.device.launch_s is not None
 
 
 def test_graphs_time_calls_and_leave_their_output(artifact, folder):
@@ -125,6 +91,8 @@ def test_a_copy_s_bandwidth_is_measured(artifact):
 
 
 def test_machine_code_is_for_its_generation_and_assembly_for_later_ones(tmp_path):
+    from harness.targets.cuda.device.driver import image_for
+
     (tmp_path / PTX_FILE).write_text("assembly")
     (tmp_path / CUBIN_FILE).write_bytes(b"machine code")
     assert image_for(tmp_path, "sm_80", "sm_86") == b"machine code"
@@ -143,23 +111,6 @@ def test_assembly_is_compiled_by_the_driver_of_a_later_device(artifact, folder):
         assert expect(inputs, PROBLEM).check(call.output()).ok
 
 
-def test_no_device_runs_code_of_a_later_chip(artifact, folder):
-    from harness.errors import UnsupportedError
-    from harness.targets.cuda.device.context import open_device
-
-    with stub_device("sm_80"), pytest.raises(UnsupportedError, match="no device for sm_90"):
-        open_device("sm_90")
-
-
-def test_what_the_driver_refuses_is_said_in_its_words(artifact, folder):
-
-    with (
-        stub_device("sm_80"),
-        pytest.raises(DeviceError, match="no kernels for this image"),
-    ):
-        on_device(artifact).load(folder)
-
-
 def test_missing_memory_of_the_device_is_told_from_other_errors():
     from cuda.bindings import driver
 
@@ -172,30 +123,3 @@ def test_missing_memory_of_the_device_is_told_from_other_errors():
             checked((driver.CUresult.CUDA_ERROR_INVALID_VALUE, 7))
         assert checked((driver.CUresult.CUDA_SUCCESS,)) is None
         assert checked((driver.CUresult.CUDA_SUCCESS, 7)) == 7
-
-
-def test_a_device_is_preferred_to_the_emulator(artifact, monkeypatch):
-    from harness.targets.executors import chosen_here
-
-    assert chosen_here(artifact).executor == "emulator"
-    monkeypatch.setattr(gpu_devices, "devices", lambda target: (GpuDevice("NVIDIA A100", "sm_80"),))
-    monkeypatch.setattr("harness.targets.gpu.target.devices", gpu_devices.devices)
-    assert chosen_here(artifact).executor == "device"
-    assert with_executor(chosen_here(artifact), "emulator").loader == artifact.loader
-
-
-def test_a_reason_that_says_more_is_kept(artifact):
-    from harness.targets.executors import chosen_here
-
-    reason = "no device; the emulator refuses the code"
-    refused = artifact.model_copy(
-        update={"executor": "none", "loaders": artifact.loaders[:1], "why_not_run": reason}
-    )
-    assert chosen_here(refused).why_not_run == reason
-
-
-def test_why_a_device_cannot_be_asked_for_is_said(artifact):
-    with pytest.raises(InputError, match="'device' cannot run target 'cuda:sm_80' here: no device"):
-        with_executor(artifact, "device")
-    with pytest.raises(InputError, match="found 'native', expected 'device' or 'emulator' for target"):
-        with_executor(artifact, "native")

@@ -1,12 +1,11 @@
 """The executor `opencl`: chosen, refused, and right where Intel's runtime is installed."""
 
 import importlib.metadata
-from pathlib import Path
 
 import numpy as np
 import pytest
+from emulated_runs import built
 
-from harness import plugins
 from harness.artifact.artifact import EMULATING, Artifact
 from harness.errors import InputError, UnsupportedError
 from harness.oracle.expected import expect
@@ -24,20 +23,9 @@ needs_runtime = pytest.mark.extra("intel")
 PROBLEM = AttentionProblem(batch=1, heads=1, seq_q=40, seq_kv=70, head_dim=32, dtype="f16")
 
 
-def built(folder: Path, dtype: str = "f16", **options: str) -> Artifact:
-    problem = PROBLEM.model_copy(update={"dtype": dtype})
-    case = Case(problem=problem, variant="flash", target="xegpu:bmg", target_options=options)
-    return plugins.variant("flash").build(case, "key", folder)
-
-
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("artifact")
-
-
-@pytest.fixture(scope="module")
-def artifact(folder: Path) -> Artifact:
-    return built(folder)
+def artifact() -> Artifact:
+    return built(PROBLEM, "xegpu:bmg")[0]
 
 
 @pytest.fixture
@@ -62,9 +50,9 @@ def asking_for(artifact: Artifact, executor: str) -> Artifact:
 
 @needs_runtime
 def test_flash_is_right_on_the_processor_and_agrees_with_the_emulator(
-    artifact: Artifact, folder: Path
+    artifact: Artifact,
 ) -> None:
-    inputs = make_inputs(PROBLEM, seed=5)
+    inputs, folder = make_inputs(PROBLEM, seed=5), built(PROBLEM, "xegpu:bmg")[1]
     outputs = []
     for executor in ("opencl", "emulator"):
         call = with_executor(artifact, executor).load(folder).bind(inputs)
@@ -77,14 +65,10 @@ def test_flash_is_right_on_the_processor_and_agrees_with_the_emulator(
 
 
 @needs_runtime
-def test_bf16_is_unsupported_with_the_reason(tmp_path: Path) -> None:
+def test_bf16_is_unsupported_with_the_reason() -> None:
+    artifact, folder = built(PROBLEM.model_copy(update={"dtype": "bf16"}), "xegpu:bmg")
     with pytest.raises(UnsupportedError, match=r"bf16: .* has no SPV_KHR_bfloat16"):
-        with_executor(built(tmp_path, "bf16"), "opencl").load(tmp_path)
-
-
-@pytest.mark.usefixtures("_installed")
-def test_the_emulator_is_preferred(artifact: Artifact) -> None:
-    assert chosen_here(artifact).executor == "emulator"
+        with_executor(artifact, "opencl").load(folder)
 
 
 @pytest.mark.usefixtures("_installed")
@@ -93,11 +77,6 @@ def test_a_case_asks_for_an_executor_by_an_option(artifact: Artifact) -> None:
     assert (chosen.executor, chosen.why_not_run) == ("opencl", None)
     assert chosen.loader == "harness.targets.xegpu.processor.executor:load"
     assert chosen_here(asking_for(artifact, "emulator")).executor == "emulator"
-
-
-@pytest.mark.usefixtures("_installed")
-def test_what_a_build_asks_for_runs_it(tmp_path: Path) -> None:
-    assert built(tmp_path, executor="opencl").executor == "opencl"
 
 
 @pytest.mark.usefixtures("_missing")
@@ -114,13 +93,6 @@ def test_a_runtime_that_has_gone_is_one_line() -> None:
     assert runtime.installed_version() is None
     with pytest.raises(DeviceError, match="not installed: install attention-harness"):
         runtime.open_processor.__wrapped__()
-
-
-def test_a_device_that_is_asked_for_and_not_there_leaves_the_code_alone(artifact: Artifact) -> None:
-    chosen = chosen_here(asking_for(artifact, "device"))
-    assert chosen.executor == "none"
-    assert chosen.why_not_run is not None
-    assert chosen.why_not_run.startswith("no device")
 
 
 def test_an_executor_that_the_target_does_not_have_is_refused() -> None:

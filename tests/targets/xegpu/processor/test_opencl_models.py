@@ -105,28 +105,22 @@ def beside(place: Placement, rows: int, columns: int = LANES) -> Placement:
 
 @needs_runtime
 @corners
-def test_a_plain_read_gives_a_lane_its_column_of_each_block(corner: tuple[int, int]) -> None:
-    matrix, values = matrix_of(np.uint16), np.zeros((LANES, 16), np.uint16)
-    _, read, _ = message("intel_sub_group_2d_block_read_16b_8r16x2c", "t", matrix, values, corner)
-    assert (read == expected(matrix, corner, beside(plain_block, 8), 16)).all()
-
-
-@needs_runtime
-@corners
-def test_a_transposing_read_gives_a_lane_its_row(corner: tuple[int, int]) -> None:
-    matrix, values = matrix_of(np.uint32), np.zeros((LANES, 8), np.uint32)
-    _, read, _ = message("intel_sub_group_2d_block_read_transpose_32b_16r8x1c", "j", matrix, values, corner)
-    assert (read == expected(matrix, corner, lambda lane, at: (lane, at), 8)).all()
-
-
-@needs_runtime
-@corners
-def test_a_transforming_read_gives_operand_b(corner: tuple[int, int]) -> None:
-    matrix, values = matrix_of(np.uint16), np.zeros((LANES, 16), np.uint32)
-    name = "intel_sub_group_2d_block_read_transform_16b_16r16x2c"
-    _, read, _ = message(name, "j", matrix, values, corner)
-    words = read.view(np.uint16)
-    assert (words == expected(matrix, corner, beside(SPIRV["B"], 16), 32)).all()
+@pytest.mark.parametrize(
+    ("name", "own", "element", "held", "place"),
+    [
+        ("read_16b_8r16x2c", np.uint16, np.uint16, 16, beside(plain_block, 8)),
+        ("read_transpose_32b_16r8x1c", np.uint32, np.uint32, 8, lambda lane, at: (lane, at)),
+        ("read_transform_16b_16r16x2c", np.uint32, np.uint16, 16, beside(SPIRV["B"], 16)),
+    ],
+)
+def test_a_read_gives_a_lane_its_elements(
+    name: str, own: type, element: type, held: int, place: Placement, corner: tuple[int, int]
+) -> None:
+    matrix, values = matrix_of(element), np.zeros((LANES, held), own)
+    mangled = {np.uint16: "t", np.uint32: "j"}[own]
+    _, read, _ = message(f"intel_sub_group_2d_block_{name}", mangled, matrix, values, corner)
+    found = read.view(element)
+    assert (found == expected(matrix, corner, place, found.shape[1])).all()
 
 
 @needs_runtime
