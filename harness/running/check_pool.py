@@ -4,12 +4,12 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from harness.artifact.artifact import EMULATING
 from harness.machine.cores import available_cores
 from harness.results.row_maker import CaseRecord
-from harness.running.checking import EMULATOR, CheckFailure, ExpectationFiles, check_case
+from harness.running.checking import EMULATOR, CheckFailure, check_case
 from harness.running.context import RunContext
 from harness.running.memory_needs import memory_shortage
 from harness.workers.process import WorkerFailure, WorkerProcess
@@ -46,7 +46,7 @@ class CheckPool:
         times_the_processor = any(
             context.times(record.case) and record.executor == NATIVE for record in records
         )
-        self._at_a_time = 1 if times_the_processor else context.jobs
+        self._at_a_time = 1 if times_the_processor else context.settings.jobs
         self._threads = stack.enter_context(ThreadPoolExecutor(self._at_a_time))
         self._running: dict[Future[None], tuple[CaseRecord, WorkerProcess]] = {}
 
@@ -81,16 +81,11 @@ class CheckPool:
         record.checked_inputs = settings.inputs
         worker = self._worker(record)
         expectations, problem = self._context.expectations, record.case.problem
-        expected = ExpectationFiles(expectations.files(problem, settings.distributions))
-        if record.executor != EMULATOR:
-            first = settings.distributions[0]
-            expected = replace(
-                expected,
-                others=expectations.file_of_others(problem, first),
-                other_operands=expectations.files_of_other_operands(problem, first),
-            )
+        expected = expectations.of_check(
+            problem, settings.distributions, with_others=record.executor != EMULATOR
+        )
         limit_s = self._context.step_limit_s
-        dump, keep = self._context.dump, self._context.kept_outputs(record)
+        dump, keep = self._context.settings.dump, self._context.kept_outputs(record)
         check = self._threads.submit(check_case, worker, record, expected, settings.seed, limit_s, dump, keep)
         self._running[check] = (record, worker)
 

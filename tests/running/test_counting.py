@@ -38,7 +38,9 @@ def target(monkeypatch: pytest.MonkeyPatch) -> Counting:
 def context() -> SimpleNamespace:
     messages: list[str] = []
     observer = SimpleNamespace(message=messages.append)
-    return SimpleNamespace(counters=True, step_limit_s=1.0, observer=observer, messages=messages)
+    return SimpleNamespace(
+        settings=SimpleNamespace(counters=True), step_limit_s=1.0, observer=observer, messages=messages
+    )
 
 
 def record_on(executor: str) -> CaseRecord:
@@ -61,7 +63,7 @@ def test_what_stands_in_for_a_device_has_none(target: Counting, context: SimpleN
 
 
 def test_nobody_is_asked_without_the_option(target: Counting, context: SimpleNamespace) -> None:
-    context.counters = False
+    context.settings.counters = False
     record = record_on("device")
     count(context, record)
     assert record.counters == {}

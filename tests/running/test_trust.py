@@ -10,11 +10,6 @@ from harness.running.trust import ClockedSample, FirstCalls, distrust_of_first_c
 from harness.workers.protocol import Done, Sampled
 
 
-def test_clocks_that_agree_are_believed() -> None:
-    assert distrust_of_samples([ClockedSample(1e-3, 1.2e-3)], is_of_device=False) is None
-    assert distrust_of_samples([], is_of_device=False) is None
-
-
 def test_new_inputs_are_no_part_of_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter([10.0, 10.5])
     monkeypatch.setattr(trust.time, "perf_counter", lambda: next(now))
