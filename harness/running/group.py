@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 
-from harness.artifact.artifact import EMULATING
 from harness.problem.case import Case
 from harness.results.row_maker import CaseRecord
 from harness.running.check_pool import TIMED_EXECUTORS, CheckPool
-from harness.running.context import RunContext, case_threads
+from harness.running.context import RunContext
 from harness.running.group_timing import time_group
 from harness.status import Status
 from harness.workers.process import WorkerFailure, WorkerProcess
@@ -28,7 +27,7 @@ class GroupRun:
             self._keep_earlier_rows()
         self._build()
         with ExitStack() as stack:
-            workers = self._check(stack)
+            workers = CheckPool(self._context, stack, self._unfinished()).run()
             if workers:
                 time_group(self._context, self._records, self._timed_baseline(workers), workers, stack)
 
@@ -133,18 +132,3 @@ class GroupRun:
             return f"the baseline is {row.status}" + (f": {row.reason}" if row.reason else "")
         failures = [failure for _, failure in self._built([self._records[baseline.id]])]
         return next((str(failure) for failure in failures if failure is not None), None)
-
-    def _check(self, stack: ExitStack) -> dict[str, WorkerProcess]:
-        """Check built cases; return the workers of those that will be timed."""
-        workers: dict[str, WorkerProcess] = {}
-        for checked in CheckPool(self._context, stack, self._unfinished()).run():
-            record = checked.record
-            if checked.failure is not None:
-                self._context.fail(record, checked.failure.phase, checked.failure.failure)
-            elif checked.worker is not None:
-                workers[record.case.id] = checked.worker
-                self._context.peaks.sampler(record.case, case_threads(record.case))  # starts meanwhile
-            else:
-                status = Status.EMULATED if record.executor in EMULATING else Status.PASSED
-                self._context.finish(record, self._context.row_maker.success(record, status))
-        return workers

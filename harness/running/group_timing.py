@@ -33,12 +33,12 @@ from harness.results.timing_rounds import Round
 from harness.running.checking import wrong_output
 from harness.running.context import RunContext, case_threads
 from harness.running.counting import count
-from harness.running.timed_share import SAMPLES
-from harness.running.timing_requests import (
+from harness.running.prepared_case import (
     PrepareStartsRequest,
     SampleRequest,
     StartRequest,
 )
+from harness.running.timed_share import SAMPLES
 from harness.running.trust import (
     ClockedSample,
     FirstCalls,

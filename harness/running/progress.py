@@ -4,7 +4,7 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Mapping
-from typing import Protocol, TextIO, cast
+from typing import TextIO, cast
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -13,7 +13,7 @@ from rich.text import Text
 
 from harness.printable import printable
 from harness.problem.case import Case
-from harness.reporting.units import beside_limit, interval, is_wide, scaled
+from harness.reporting.units import beside_limit, interval, is_wide, scaled, time_unit
 from harness.results.result import Result
 from harness.status import Status
 from harness.storage.streams import Unfailing
@@ -32,7 +32,7 @@ WIDE = 100
 """Columns from which a terminal has room for the wide bar."""
 
 
-class Observer(Protocol):
+class Observer:
     """Is told what a run does, and says nothing; nothing that it does changes the run."""
 
     def planned(self, total: int) -> None:
@@ -208,7 +208,8 @@ def result_line(case: Case, result: Result) -> str:
     if result.error_ratio is not None:
         words.append(f"error/tolerance {beside_limit(result.error_ratio)}")
     if result.time_s is not None:
-        words.append(format_seconds(result.time_s))
+        unit = time_unit([result.time_s])
+        words.append(f"{scaled(result.time_s, unit.factor)} {unit.symbol}")
     if result.tflops is not None:
         words.append(f"{result.tflops * 1e3:.3g} GFLOP/s")
     if result.speedup is not None and result.baseline_case != result.case:
@@ -229,11 +230,3 @@ def failure_lines(result: Result) -> list[str]:
     if result.rerun:
         lines.append(f"rerun: {result.rerun}")
     return lines
-
-
-def format_seconds(seconds: float) -> str:
-    """Return a time with three digits in the unit that suits it."""
-    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
-        if seconds * factor >= 1:
-            return f"{seconds * factor:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"

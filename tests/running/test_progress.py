@@ -8,7 +8,7 @@ from harness.measure.rounds import TimedRound
 from harness.problem.case import Case
 from harness.results.result import Result
 from harness.results.row_maker import CaseRecord, GroupTimes, RowMaker
-from harness.running.progress import LiveObserver, PlainObserver, format_seconds, make_observer, result_line
+from harness.running.progress import LiveObserver, PlainObserver, make_observer, result_line
 from harness.status import Status
 
 CONTROL_SEQUENCES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -40,7 +40,7 @@ def test_plain_lines_tell_the_outcome_of_each_case() -> None:
     assert stream.getvalue().splitlines() == [
         "2 cases",
         "[1/2] passed         numpy-attention · numpy · b1 h2 s16 d8 f32 full"
-        "  error/tolerance 0.25  1 ms  0.0164 GFLOP/s  2.00× segfault [2.00, 2.00]  busy machine",
+        "  error/tolerance 0.25  1.00 ms  0.0164 GFLOP/s  2.00× segfault [2.00, 2.00]  busy machine",
         "[2/2] crashed        segfault · numpy · b1 h2 s16 d8 f32 full",
         "      run: SIGSEGV",
         f"      rerun: harness run tiny.toml --only case={crashing.id}",
@@ -75,11 +75,6 @@ def test_a_terminal_shows_failures_and_counts() -> None:
     assert isinstance(observer, LiveObserver)
     assert "run: SIGSEGV [signal 11]" in stream.getvalue()
     assert "1/2" in stream.getvalue()
-
-
-def test_times_are_shown_in_the_unit_that_suits_them() -> None:
-    shown = [format_seconds(seconds) for seconds in (12.345, 0.0123, 4.5e-5, 6e-9)]
-    assert shown == ["12.3 s", "12.3 ms", "45 µs", "6 ns"]
 
 
 def test_why_something_cannot_be_done_is_said_once_on_a_terminal() -> None:

@@ -18,9 +18,9 @@ from harness.results.result import Result
 from harness.results.row_maker import RowMaker
 from harness.results.run_folder import RunFolder
 from harness.running.peaks import PeakSampler
+from harness.running.prepared_case import PrepareStartsRequest
 from harness.running.progress import PlainObserver
 from harness.running.runner import RunSummary, run_experiment
-from harness.running.timing_requests import PrepareStartsRequest
 from harness.status import Status
 from harness.workers.process import WorkerProcess
 

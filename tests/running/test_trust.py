@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from harness.running import trust
-from harness.running.timing_requests import FreshCallsRequest, SampleRequest
+from harness.running.prepared_case import FreshCallsRequest, SampleRequest
 from harness.running.trust import ClockedSample, FirstCalls, distrust_of_first_calls, distrust_of_samples
 from harness.workers.protocol import Done, Sampled
 

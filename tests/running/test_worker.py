@@ -21,7 +21,7 @@ from harness.problem.inputs import make_inputs
 from harness.processes.own_memory import limit_memory
 from harness.running.check_requests import BindRequest, CheckedCall, CheckRequest, LoadRequest, RunRequest
 from harness.running.expectations import ExpectRequest
-from harness.running.timing_requests import PrepareStartsRequest, SampleRequest, StartRequest
+from harness.running.prepared_case import PrepareStartsRequest, SampleRequest, StartRequest
 from harness.running.worker import answer
 from harness.status import Status
 from harness.workers import process
