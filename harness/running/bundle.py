@@ -20,6 +20,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from harness import plugins
 from harness.artifact.artifact import Artifact
 from harness.building.case_build import read_artifact
 from harness.building.pool import OnStart, note_answer
@@ -216,7 +217,17 @@ class BundledBuilds:
             artifact = read_artifact(folder)
         except (OSError, ValueError) as error:
             return WorkerFailure(Status.BUILD_FAILED, f"{folder}: {one_line(error)}")
+        if foreign := foreign_loader(artifact):
+            reason = f"{folder}: loader {printable(foreign)!r} belongs to no package of this installation"
+            return WorkerFailure(Status.BUILD_FAILED, reason)
         return note_answer(record, Built(artifact=artifact, folder=folder, cached=True))
+
+
+def foreign_loader(artifact: Artifact) -> str | None:
+    """Return a loader that neither this package nor an installed plugin has: a bundle calls no other code."""
+    packages = {"harness", *plugins.packages()}
+    loaders = filter(None, [artifact.loader, *(loader.function for loader in artifact.loaders)])
+    return next((name for name in loaders if re.split("[.:]", name)[0] not in packages), None)
 
 
 def require_room(folder: Path) -> None:

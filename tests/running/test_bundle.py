@@ -22,6 +22,7 @@ from harness.running.bundle import (
     FORMAT_VERSION,
     BundledBuilds,
     digest_of,
+    foreign_loader,
     open_bundle,
     requirements,
 )
@@ -305,6 +306,14 @@ def test_building_again_makes_a_bundle_of_the_same_digest(folder: Path, tmp_path
     assert open_bundle(tmp_path / "bundle").digest == open_bundle(folder / "bundle").digest
 
 
+def test_a_bundle_calls_only_loaders_that_are_installed() -> None:
+    assert foreign_loader(artifact("native", "harness.targets.cpu.executable:load")) is None
+    assert foreign_loader(artifact("none", "")) is None
+    assert foreign_loader(artifact("native", "os:system")) == "os:system"
+    evil = Loader(executor="native", function="evil.loaders:load")
+    assert foreign_loader(artifact("none", "", evil)) == "evil.loaders:load"
+
+
 @pytest.mark.parametrize("key", ["../../x", "/etc"])
 def test_a_key_that_leads_out_of_the_bundle_is_refused(folder: Path, tmp_path: Path, key: str) -> None:
     bundle = tmp_path / "bundle"
@@ -316,10 +325,13 @@ def test_a_key_that_leads_out_of_the_bundle_is_refused(folder: Path, tmp_path: P
         open_bundle(bundle)
 
 
-def test_a_run_that_a_bundle_goes_on_with_tells_where_the_bundle_was_built(folder: Path) -> None:
+def test_a_run_that_a_bundle_goes_on_with_tells_where_the_bundle_was_built(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
     options = ["--out", "mixed", "--plain", "--only", "variant=varlen"]
-    assert command(["check", "bundled.toml", *options], folder).returncode == 0
-    assert command(["check", "--bundle", "bundle", "--resume", *options], folder).returncode == 0
+    assert main(["check", "bundled.toml", *options]) == 0
+    assert main(["check", "--bundle", "bundle", "--resume", *options]) == 0
     (run,) = run_paths(folder / "mixed" / "bundled")
     manifest = RunFolder.open(run).manifest
     (part,) = manifest.parts
