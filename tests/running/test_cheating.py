@@ -52,6 +52,7 @@ def test_honest_code_beside_it_is_timed(outcomes: Outcomes, seq: int) -> None:
     assert row.time_s is not None
 
 
+@pytest.mark.sweep
 def test_an_interrupted_run_that_has_all_rounds_is_asked_again(example_plugin: Path, tmp_path: Path) -> None:
     """What was found of a candidate is in no row yet when a run is killed after the last round."""
     experiment = example_experiment(

@@ -155,6 +155,7 @@ def test_nothing_is_done_again_when_nothing_has_changed(finished: RunSummary, tm
     assert len(RunFolder.open(finished.folder).rounds()) == 4
 
 
+@pytest.mark.sweep
 def test_a_changed_baseline_has_all_that_is_compared_with_it_timed_again(
     finished: RunSummary, tmp_path: Path
 ) -> None:
@@ -306,6 +307,7 @@ def test_a_part_without_the_baseline_of_its_run_has_no_other(finished: RunSummar
     assert compared(finished.folder) == {4: ("4", True), 16: ("4", False)}
 
 
+@pytest.mark.sweep
 def test_nothing_is_compared_with_a_baseline_that_has_failed_in_an_earlier_part(tmp_path: Path) -> None:
     wrong_with_large = example_experiment(
         ["overflows", "numpy-attention"],

@@ -22,4 +22,3 @@ def test_only_what_was_checked_with_the_same_inputs_is_kept(tmp_path: Path) -> N
     assert kept(tmp_path, distributions=["normal"]) == []
     assert kept(tmp_path, distributions=["normal"], seed=0) == ["numpy-attention"]
     assert kept(tmp_path, distributions=["normal", "large-logits"]) == []
-    assert kept(tmp_path, distributions=["normal", "large-logits"], seed=7) == []
