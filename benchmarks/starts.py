@@ -26,7 +26,7 @@ from harness.building.case_build import BuildRequest
 from harness.machine.quiet_cores import quiet_cores
 from harness.problem.case import Case
 from harness.running.expectations import ExpectRequest
-from harness.running.timing_requests import PrepareStartsRequest, SampleRequest, StartRequest
+from harness.running.prepared_case import PrepareStartsRequest, SampleRequest, StartRequest
 from harness.workers.process import WorkerProcess
 
 LIMIT_S = 60.0

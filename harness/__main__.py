@@ -10,7 +10,7 @@ import typer
 from harness.cli.commands import app
 from harness.errors import BuildError, HarnessError, InputError, PluginError, StoppedError, cut, is_no_thread
 from harness.printable import printable, shell_line
-from harness.running.signals import ENDING, ended_by_signals
+from harness.running.signals import ended_by_signals
 from harness.storage.streams import UNWRITABLE, discard_output, prepare_streams, tell
 
 FAILED = 1
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     130: interrupted, by SIGTERM and SIGHUP, too; 141: nobody reads the output any more.  Output that cannot
     be written is bad input, too.
     """
-    with ended_by_signals(ENDING):
+    with ended_by_signals():
         try:
             return _main(sys.argv[1:] if arguments is None else arguments)
         except (BrokenPipeError, SystemExit) as error:

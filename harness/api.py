@@ -307,7 +307,7 @@ class _Choice:
 def _built(case: Case) -> BuiltArtifact:
     """Build a case; where its variant cannot, say which others can."""
     from harness.building import case_build
-    from harness.building.alternatives import alternatives
+    from harness.building.support import alternatives
 
     try:
         artifact, folder = case_build.build(case)

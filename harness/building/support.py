@@ -126,3 +126,18 @@ def _usable(kind: str) -> Iterator[str]:
         except HarnessError:
             continue
         yield name
+
+
+def alternatives(case: Case) -> list[str]:
+    """Return the other variants that say they support a case's problem on its target.
+
+    One that cannot be loaded, or fails when asked, is left out.
+    """
+    return [name for name in plugins.suggested("variant") if name != case.variant and _supports(name, case)]
+
+
+def _supports(name: str, case: Case) -> bool:
+    try:
+        return plugins.variant(name).supports(case.problem, case.target) is None
+    except Exception:  # a plugin's own code
+        return False

@@ -75,7 +75,7 @@ def build(
     from harness.machine.cores import available_cores
     from harness.results.manifest import of_experiment
     from harness.running import bundle as bundles
-    from harness.running.build_only import BuildRun
+    from harness.running.build_only import build_only
     from harness.running.progress import make_observer
 
     machine = _offline_machine(bundle, offline, provided)
@@ -83,7 +83,7 @@ def build(
     if bundle is not None:
         bundles.require_room(bundle)
     manifest = of_experiment(plan.experiment, plan.cases, sys.argv)
-    built = BuildRun(plan.experiment, make_observer(plain), jobs or available_cores()).run(plan.cases)
+    built = build_only(plan.experiment, plan.cases, make_observer(plain), jobs or available_cores())
     done = sum(case.failure is None for case in built)
     typer.echo(f"{done} of {counted(len(built), 'case')} built")
     if bundle is not None:

@@ -86,11 +86,8 @@ class Load(Protocol):
         """Return the share of the processors, 0 to 1, that others used since the start."""
 
 
-class Starter(Protocol):
-    """Gives candidates new lives."""
-
-    def __call__(self, number: int, candidates: Sequence[str]) -> Mapping[str, WorkerFailure]:
-        """Start these candidates anew, for start `number`, and return those that failed."""
+Starter = Callable[[int, Sequence[str]], Mapping[str, WorkerFailure]]
+"""Gives candidates new lives for a start of this number; returns those that failed."""
 
 
 class Sampler(Protocol):

@@ -116,8 +116,7 @@ def paired_ratio(
 ) -> Interval:
     """Return how many times faster the candidate is: `nested_interval` of baseline / candidate by round.
 
-    Both hold one time per round, of the same rounds in the same order (`round_medians` makes them from
-    several samples a round); `starts` names the start in which each round was taken.
+    Both hold one time per round, of the same rounds in the same order; `starts` names the start of each.
     """
     baseline, candidate = _checked(baseline_seconds), _checked(candidate_seconds)
     if len(baseline) != len(candidate):
@@ -125,11 +124,6 @@ def paired_ratio(
     if min(baseline.min(), candidate.min()) <= 0:
         raise ValueError("times must be above 0")
     return nested_interval(baseline / candidate, starts, confidence)
-
-
-def round_medians(rounds: Sequence[Sequence[float]]) -> np.ndarray:
-    """Return one time per round: the median of each round's samples."""
-    return np.array([np.median(_checked(samples)) for samples in rounds])
 
 
 def relative_width(interval: Interval) -> float:
@@ -147,25 +141,6 @@ def noise(samples: ArrayLike) -> float:
         return math.nan
     first, third = np.percentile(values, [25, 75])
     return float(third - first) / abs(median)
-
-
-def verdict(interval: Interval, threshold: float) -> Verdict:
-    """Judge a speed-up (baseline's time / candidate's time) against the smallest difference that matters.
-
-    Speed-ups between 1/(1 + threshold) and 1 + threshold count as no difference, so swapping baseline and
-    candidate swaps FASTER and SLOWER.  An interval wholly inside that band is SAME, wholly above FASTER,
-    wholly below SLOWER; one that reaches across an edge is AMBIGUOUS.
-    """
-    if threshold < 0:
-        raise ValueError(f"threshold must be ≥ 0, found {threshold}")
-    lower, upper = 1 / (1 + threshold), 1 + threshold
-    if interval.low > upper:
-        return Verdict.FASTER
-    if interval.high < lower:
-        return Verdict.SLOWER
-    if lower <= interval.low and interval.high <= upper:
-        return Verdict.SAME
-    return Verdict.AMBIGUOUS
 
 
 def min_samples(confidence: float = CONFIDENCE) -> int:

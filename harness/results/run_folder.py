@@ -163,15 +163,6 @@ class RunFolder:
         resumed = (*self.manifest.resumed, described.started)
         self._update_manifest(finished=None, resumed=resumed, parts=parts)
 
-    def forget_peaks(self, names: Collection[str]) -> None:
-        """Take peaks, and all that is known of them, out of the manifest."""
-        told = ("peaks", "peak_loads", "bandwidths", "unmeasured")
-        kept = {
-            field: {name: value for name, value in getattr(self.manifest, field).items() if name not in names}
-            for field in told
-        }
-        self._update_manifest(**kept)
-
     def plan(self, cases: Collection[str], whole: Collection[str]) -> None:
         """Note in the manifest which cases are asked for, out of those of the whole experiment."""
         planned = dict.fromkeys((*(self.manifest.planned or ()), *cases))

@@ -11,22 +11,19 @@ A bundle is a folder:
 The other machine needs the device's driver and Python, but no compiler, neither MLIR nor IREE.
 """
 
-import hashlib
 import re
 import shutil
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness import plugins
 from harness.artifact.artifact import Artifact
-from harness.building.case_build import BuildRequest, KeyRequest, read_artifact
-from harness.building.pool import CaseRequest, Outcome, no_more
-from harness.building.requests import OnStart
+from harness.building.case_build import read_artifact
+from harness.building.pool import OnStart, note_answer
 from harness.code_digests import code_digest
 from harness.digest import digest as digest_of_values
 from harness.errors import HarnessError, InputError, PluginError, cut, one_line
@@ -36,14 +33,16 @@ from harness.printable import printable
 from harness.problem.case import Case
 from harness.results.manifest import DISTRIBUTION, Manifest, plugin_code
 from harness.results.output_folder import ensure_writable_folder
+from harness.results.row_maker import CaseRecord
 from harness.running.build_only import BuiltCase
 from harness.status import Status
-from harness.storage.digests import BLOCK_BYTES
-from harness.storage.reading import exists, read_bytes, read_text, unusable
+from harness.storage.digests import file_digest
+from harness.storage.reading import exists, read_text, unusable
 from harness.targets.answers import device_of
 from harness.targets.executors import wanted_executor
+from harness.validation import messages
 from harness.workers.process import WorkerFailure
-from harness.workers.protocol import Built, KeyFound
+from harness.workers.protocol import Built
 
 BUNDLE_FILE = "bundle.json"
 ARTIFACTS = "artifacts"
@@ -53,16 +52,14 @@ RUN_SCRIPT = "run.sh"
 OF_DIGEST = (REQUIREMENTS_FILE, WHEELS_FILE, RUN_SCRIPT)
 """Files besides the index that a bundle is known by, those that it has."""
 
-FORMAT_VERSION = 2
-"""Raised when this package could not load what it built before; 2: loaders lie in the folders of rooms."""
+FORMAT_VERSION = 3
+"""Raised when this package could not load what it built before."""
 
 LONGEST_VERSION = 20
 """Digits of a format version that are shown."""
 
 TIMES = {"started", "finished"}
 """Fields of the manifest that tell when a bundle was built, and nothing else."""
-
-COPY_AGAIN = "copy the bundle again"
 
 COMPILERS = ("xtc-", "llvmlite", "iree-")
 """How the names of packages begin that only builds need."""
@@ -71,8 +68,6 @@ EXTRA = re.compile(r"""extra == ["'](\w+)["']""")
 
 NATIVE = {"harness.targets.cpu.": "llvmlite", "harness.variants.baselines.iree.": "iree-base-runtime"}
 """What loaders of code for the processor need, by the beginning of their names."""
-
-LOADER_FUNCTION = re.compile(r"load(_\w+)?")
 
 TORCH = "harness.variants.baselines.torch."
 
@@ -91,16 +86,6 @@ class BundledCase(BaseModel):
     digest: str | None = None
     """Of the files of its artifact."""
 
-    @model_validator(mode="after")
-    def _nothing_is_checked_yet(self) -> Self:
-        """Refuse what no build says: only a check here, with the oracle, lets a case pass."""
-        if self.status is not Status.BUILT and not self.status.ends_early:
-            found = self.status.value
-            raise ValueError(f"status: found {found!r}, expected 'built' or why there is no artifact")
-        if self.status is Status.BUILT and self.key is None:
-            raise ValueError("key: found none, expected that of an artifact: the case is 'built'")
-        return self
-
 
 class BundleIndex(BaseModel):
     """The contents of `bundle.json`."""
@@ -111,15 +96,6 @@ class BundleIndex(BaseModel):
     manifest: Manifest
     """The experiment, and where and with what it was built."""
     cases: Annotated[tuple[BundledCase, ...], Field(min_length=1)]
-
-    @field_validator("cases", mode="after")
-    @classmethod
-    def _each_case_once(cls, cases: tuple[BundledCase, ...]) -> tuple[BundledCase, ...]:
-        counts = Counter(entry.case.id for entry in cases)
-        (case, times), *_ = counts.most_common(1)
-        if times > 1:
-            raise ValueError(f"found case {case} {times} times, expected each case once")
-        return cases
 
 
 class Bundle:
@@ -139,7 +115,7 @@ class Bundle:
         """
         index = self.index.model_dump(mode="json", exclude={"manifest": TIMES})
         files = [self.folder / name for name in OF_DIGEST if (self.folder / name).exists()]
-        return digest_of_values([index, *(hashlib.sha256(read_bytes(file)).hexdigest() for file in files)])
+        return digest_of_values([index, *map(file_digest, files)])
 
     @property
     def is_offline(self) -> bool:
@@ -148,26 +124,22 @@ class Bundle:
 
     def require_digest(self, expected: str) -> None:
         """Raise `InputError` unless this is the bundle of that digest, as 'harness build' printed it."""
-        try:
-            found = self.digest
-        except OSError as error:
-            raise InputError(f"--bundle: {self.folder}: cannot read: {error.strerror}") from error
-        if expected.strip().lower() != found:
-            raise InputError(f"--expect: found a bundle of digest {found}, expected {printable(expected)}")
+        if expected.strip().lower() != self.digest:
+            raise InputError(
+                f"--expect: found a bundle of digest {self.digest}, expected {printable(expected)}"
+            )
 
     @property
     def other_code(self) -> list[str]:
         """Return what to say if other code has built it than runs it, of this package or of plugins."""
-        manifest, notes = self.index.manifest, []
-        if manifest.code_digest != code_digest():
-            built_by = f"{manifest.harness_version}, commit {(manifest.git_commit or 'unknown')[:12]}"
-            notes.append(f"{self.folder} was built by other code than runs it ({built_by})")
+        manifest, here = self.index.manifest, plugin_code(self.cases())
         built = manifest.plugin_code
-        here = plugin_code(self.cases()) if built else {}
-        changed = ", ".join(sorted(name for name in built.keys() & here if here[name] != built[name]))
-        if changed:
-            notes.append(f"{self.folder} was built by other code of {changed} than is here")
-        return notes
+        changed = [name for name in sorted(built.keys() & here) if here[name] != built[name]]
+        if manifest.code_digest != code_digest():
+            commit = (manifest.git_commit or "unknown")[:12]
+            changed.insert(0, f"harness ({manifest.harness_version}, commit {commit})")
+        names = ", ".join(changed)
+        return [f"{self.folder} was built by other code of {names} than runs it"] if changed else []
 
     @property
     def command_words(self) -> tuple[str, ...]:
@@ -200,101 +172,62 @@ class BundledBuilds:
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
 
-    def run(
-        self,
-        requests: Iterable[CaseRequest],
-        on_start: OnStart,
-        next_request: Callable[[Outcome], CaseRequest | None] = no_more,
-    ) -> Iterator[Outcome]:
-        """Yield the outcome of each request, and of what `next_request` asks after it."""
-        for first in requests:
-            request: CaseRequest | None = first
-            while request is not None:
-                on_start(request)
-                outcome = self._outcome(request)
-                yield outcome
-                request = next_request(outcome)
+    def find_keys(
+        self, records: Iterable[CaseRecord], on_start: OnStart
+    ) -> Iterator[tuple[CaseRecord, WorkerFailure]]:
+        """Note key and device of each case in its record; yield the cases that have none, and why."""
+        for record in records:
+            on_start(record.case, "plan")
+            failure = self._find_key(record)
+            if failure is not None:
+                yield record, failure
 
-    def _outcome(self, request: CaseRequest) -> Outcome:
-        try:
-            answer = self._built(request) if isinstance(request, BuildRequest) else self._key(request)
-        except WorkerFailure as failure:
-            return Outcome(request.case, failure)
-        return Outcome(request.case, answer)
+    def build(
+        self, records: Iterable[CaseRecord], on_start: OnStart
+    ) -> Iterator[tuple[CaseRecord, WorkerFailure | None]]:
+        """Note in its record what each case was built into; yield it with why it has no code, or None."""
+        for record in records:
+            on_start(record.case, "build")
+            yield record, self._find_key(record) or self._find_artifact(record)
 
     def close(self) -> None:
         """Do nothing: there are no workers."""
 
-    def _key(self, request: KeyRequest) -> KeyFound:
-        entry = self._bundle.entry(request.case)
+    def _find_key(self, record: CaseRecord) -> WorkerFailure | None:
+        entry = self._bundle.entry(record.case)
         if entry.key is None:
-            raise WorkerFailure(entry.status, entry.reason or "not built")
+            return WorkerFailure(entry.status, entry.reason or "not built")
         try:
-            device = device_of(request.case)
+            record.key, record.device = entry.key, device_of(record.case)
         except PluginError as error:
-            raise WorkerFailure(Status.BUILD_FAILED, str(error)) from error
+            return WorkerFailure(Status.BUILD_FAILED, str(error))
         except HarnessError as error:
-            raise WorkerFailure(Status.UNSUPPORTED, str(error)) from error
-        return KeyFound(key=entry.key, device=device)
+            return WorkerFailure(Status.UNSUPPORTED, str(error))
+        return None
 
-    def _built(self, request: BuildRequest) -> Built:
-        entry = self._bundle.entry(request.case)
+    def _find_artifact(self, record: CaseRecord) -> WorkerFailure | None:
+        entry = self._bundle.entry(record.case)
         if entry.key is None or entry.status is not Status.BUILT:
-            raise WorkerFailure(entry.status, entry.reason or "not built")
+            return WorkerFailure(entry.status, entry.reason or "not built")
         folder = self._bundle.artifact_folder(entry.key)
         if digest_of(folder) != entry.digest:
-            raise WorkerFailure(
-                Status.BUILD_FAILED, f"{folder}: files are missing or have changed: {COPY_AGAIN}"
-            )
+            reason = f"{folder}: files are missing or have changed: copy the bundle again"
+            return WorkerFailure(Status.BUILD_FAILED, reason)
         try:
             artifact = read_artifact(folder)
         except (OSError, ValueError) as error:
-            raise WorkerFailure(Status.BUILD_FAILED, f"{folder}: {one_line(error)}") from error
-        refusal = _of_another_case(artifact, entry) or not_from_here(artifact)
-        if refusal is not None:
-            raise WorkerFailure(Status.BUILD_FAILED, f"{folder}: {refusal}")
-        return Built(artifact=artifact, folder=folder, cached=True)
+            return WorkerFailure(Status.BUILD_FAILED, f"{folder}: {one_line(error)}")
+        if foreign := foreign_loader(artifact):
+            reason = f"{folder}: loader {printable(foreign)!r} belongs to no package of this installation"
+            return WorkerFailure(Status.BUILD_FAILED, reason)
+        return note_answer(record, Built(artifact=artifact, folder=folder, cached=True))
 
 
-def _of_another_case(artifact: Artifact, entry: BundledCase) -> str | None:
-    """Return why an artifact is not what the index says of it, or None."""
-    if artifact.key == entry.key and artifact.case.id == entry.case.id:
-        return None
-    found, expected = printable(artifact.case.describe()), printable(entry.case.describe())
-    return f"holds {found}, expected {expected}: {COPY_AGAIN}"
-
-
-def not_from_here(artifact: Artifact) -> str | None:
-    """Return why a bundle's artifact is not loaded, or None.
-
-    A bundle is a program.  Yet it can only call loaders of this package and of installed plugins, functions
-    named `load` or `load_...`, and names only files within its own folder.
-    """
+def foreign_loader(artifact: Artifact) -> str | None:
+    """Return a loader that neither this package nor an installed plugin has: a bundle calls no other code."""
     packages = {"harness", *plugins.packages()}
-    for loader in filter(None, [artifact.loader, *(loader.function for loader in artifact.loaders)]):
-        module, _, function = loader.partition(":")
-        if module.partition(".")[0] not in packages or not LOADER_FUNCTION.fullmatch(function):
-            return f"loader {printable(loader)!r} belongs to no package of this installation"
-    outside = [
-        name for name in _named_files(artifact) if Path(name).is_absolute() or ".." in Path(name).parts
-    ]
-    return f"file {printable(outside[0])!r} lies outside the bundle" if outside else None
-
-
-def _named_files(artifact: Artifact) -> Iterator[str]:
-    """Yield all texts of an artifact that its loader may take for files."""
-    yield from artifact.stage_files.values()
-    yield from (candidate.folder for candidate in artifact.candidates)
-    waiting: list[Any] = [artifact.code_folder, *artifact.launch.values()]
-    waiting += [candidate.launch for candidate in artifact.candidates]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, dict):
-            waiting += value.values()
-        elif isinstance(value, list | tuple):
-            waiting += value
+    loaders = filter(None, [artifact.loader, *(loader.function for loader in artifact.loaders)])
+    return next((name for name in loaders if re.split("[.:]", name)[0] not in packages), None)
 
 
 def require_room(folder: Path) -> None:
@@ -346,14 +279,9 @@ def open_bundle(folder: Path) -> Bundle:
     file = folder / BUNDLE_FILE
     try:
         text = read_text(file)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise InputError(
-            f"--bundle: {folder}: expected a folder with a {BUNDLE_FILE}, as 'harness build' writes it"
-        ) from error
-    except OSError as error:
-        raise InputError(f"--bundle: {unusable(file, error)}; expected what 'harness build' wrote") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file}: not a bundle: not UTF-8 text (byte {error.start})") from error
+    except (OSError, UnicodeDecodeError) as error:
+        expected = f"expected a folder with a {BUNDLE_FILE}, as 'harness build' writes it"
+        raise InputError(f"--bundle: {folder}: {expected}: {one_line(error)}") from error
     version = re.search(r'"format_version": *(\d+)', text)
     if version is not None and version[1] != str(FORMAT_VERSION):
         found = cut(version[1], LONGEST_VERSION)
@@ -361,10 +289,7 @@ def open_bundle(folder: Path) -> Bundle:
     try:
         return Bundle(folder, BundleIndex.model_validate_json(text))
     except ValidationError as error:
-        detail = error.errors()[0]
-        where = ".".join(str(part) for part in detail["loc"]) or "the file"
-        message = printable(detail["msg"].removeprefix("Value error, "))
-        raise InputError(f"{file}: not a bundle: {printable(where)}: {message}") from error
+        raise InputError(f"{file}: not a bundle: {messages(error, BundleIndex)[0]}") from error
 
 
 def requirements(artifacts: Iterable[Artifact]) -> str:
@@ -402,10 +327,5 @@ def _needed(artifacts: Iterable[Artifact]) -> tuple[set[str], set[str]]:
 
 def digest_of(folder: Path) -> str:
     """Return a digest of all files in a folder, their names included; a link counts as no file."""
-    digest = hashlib.sha256()
-    for file in sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()):
-        digest.update(f"{file.relative_to(folder)}\0{file.stat().st_size}\0".encode())
-        with file.open("rb") as content:
-            while block := content.read(BLOCK_BYTES):
-                digest.update(block)
-    return digest.hexdigest()
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return digest_of_values([[str(file.relative_to(folder)), file_digest(file)] for file in files])

@@ -1,31 +1,21 @@
 """Checks of built cases, several at a time unless the processor is to be timed."""
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 
 from harness.artifact.artifact import EMULATING
 from harness.machine.cores import available_cores
 from harness.results.row_maker import CaseRecord
-from harness.running.checking import EMULATOR, CheckFailure, ExpectationFiles, check_case
-from harness.running.context import RunContext
+from harness.running.checking import EMULATOR, CheckFailure, check_case
+from harness.running.context import RunContext, case_threads
 from harness.running.memory_needs import memory_shortage
+from harness.status import Status
 from harness.workers.process import WorkerFailure, WorkerProcess
 
 NATIVE = "native"
 TIMED_EXECUTORS = (NATIVE, "device")
-
-
-@dataclass(frozen=True)
-class CheckedCase:
-    """A case whose check has ended."""
-
-    record: CaseRecord
-    failure: CheckFailure | None
-    worker: WorkerProcess | None = None
-    """The worker that has its code loaded, if the case passed and is to be timed."""
 
 
 class CheckPool:
@@ -46,25 +36,27 @@ class CheckPool:
         times_the_processor = any(
             context.times(record.case) and record.executor == NATIVE for record in records
         )
-        self._at_a_time = 1 if times_the_processor else context.jobs
+        self._at_a_time = 1 if times_the_processor else context.settings.jobs
         self._threads = stack.enter_context(ThreadPoolExecutor(self._at_a_time))
         self._running: dict[Future[None], tuple[CaseRecord, WorkerProcess]] = {}
+        self._to_be_timed: dict[str, WorkerProcess] = {}
 
-    def run(self) -> Iterator[CheckedCase]:
-        """Yield each case when its check has ended."""
+    def run(self) -> dict[str, WorkerProcess]:
+        """Finish the row of each case that fails or is not timed; return the workers of the others."""
         waiting = deque(self._records)
         while waiting or self._running:
             while waiting and len(self._running) < self._at_a_time:
                 record = waiting.popleft()
                 shortage = self._shortage(record)
                 if shortage is not None:
-                    yield CheckedCase(record, CheckFailure("check", shortage))
+                    self._context.fail(record, "check", shortage)
                     continue
                 try:
                     self._start(record)
                 except WorkerFailure as failure:
-                    yield CheckedCase(record, CheckFailure("check", failure.of("the oracle")))
-            yield from self._ended()
+                    self._context.fail(record, "check", failure.of("the oracle"))
+            self._end_some()
+        return self._to_be_timed
 
     def _shortage(self, record: CaseRecord) -> WorkerFailure | None:
         """Return why there is no memory for the check of a case, None where there is."""
@@ -81,16 +73,11 @@ class CheckPool:
         record.checked_inputs = settings.inputs
         worker = self._worker(record)
         expectations, problem = self._context.expectations, record.case.problem
-        expected = ExpectationFiles(expectations.files(problem, settings.distributions))
-        if record.executor != EMULATOR:
-            first = settings.distributions[0]
-            expected = replace(
-                expected,
-                others=expectations.file_of_others(problem, first),
-                other_operands=expectations.files_of_other_operands(problem, first),
-            )
+        expected = expectations.of_check(
+            problem, settings.distributions, with_others=record.executor != EMULATOR
+        )
         limit_s = self._context.step_limit_s
-        dump, keep = self._context.dump, self._context.kept_outputs(record)
+        dump, keep = self._context.settings.dump, self._context.kept_outputs(record)
         check = self._threads.submit(check_case, worker, record, expected, settings.seed, limit_s, dump, keep)
         self._running[check] = (record, worker)
 
@@ -114,19 +101,23 @@ class CheckPool:
         if worker not in self._context.idle_emulators:
             worker.close()
 
-    def _ended(self) -> Iterator[CheckedCase]:
-        """Wait until a check ends, if any goes on; yield what has ended."""
+    def _end_some(self) -> None:
+        """Wait until a check ends, if any goes on, and take what has ended to its row or to its timing."""
+        context = self._context
         for check in wait(self._running, return_when=FIRST_COMPLETED).done:
             record, worker = self._running.pop(check)
             failure = check.exception()
             if failure is not None and not isinstance(failure, CheckFailure):
                 raise failure
-            is_timed = self._context.times(record.case) and record.executor in TIMED_EXECUTORS
-            if failure is None and is_timed:
-                yield CheckedCase(record, None, worker)
-                continue
-            if failure is None and record.executor in EMULATING:
-                self._context.idle_emulators.append(worker)
+            if failure is None and context.times(record.case) and record.executor in TIMED_EXECUTORS:
+                self._to_be_timed[record.case.id] = worker
+                context.peaks.sampler(record.case, case_threads(record.case))  # starts meanwhile
+            elif failure is None and record.executor in EMULATING:
+                context.idle_emulators.append(worker)
+                context.finish(record, context.row_maker.success(record, Status.EMULATED))
             else:
                 worker.close()
-            yield CheckedCase(record, failure)
+                if failure is not None:
+                    context.fail(record, failure.phase, failure.failure)
+                else:
+                    context.finish(record, context.row_maker.success(record, Status.PASSED))

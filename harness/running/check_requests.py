@@ -21,12 +21,10 @@ from harness.problem.inputs import Inputs, make_guarded_inputs
 from harness.processes.own_memory import peak_bytes, reset_peak_bytes
 from harness.results.kept_outputs import keep_outputs
 from harness.running.output_check import OutputCheck, outputs_of
-from harness.validation import shown
 from harness.workers.protocol import (
     AbsolutePath,
     Checked,
     Done,
-    InputsGiven,
     Life,
     Loaded,
     Ran,
@@ -168,64 +166,36 @@ class CheckRequest(Request[Checked]):
         return Checked.of(verdict)
 
 
-class ChangeInputsRequest(Request[Done]):
-    """Make other inputs in the place of those that the call was bound to.
+class OtherInputsRequest(Request[Done]):
+    """Make other inputs in the place of those that the call was bound to, and let it take them.
 
-    Only after a bind that `changes`.  The call has them after `GiveInputsRequest`.
+    Only after a bind that `changes`.  Other operands are taken by code that is bound anew; what else is
+    other, by the call, unless it asks to be bound anew.
     """
 
     number: Annotated[int, Field(ge=0)]
     """Which inputs, see `harness.problem.changing_inputs`."""
+    seed: int
+    operands: Annotated[int, Field(ge=0)] = 0
+    """Which mask, bias, sinks and weights, likewise; 0 are those drawn with the others."""
 
     def answer(self, life: Life) -> Done:
         """Change the inputs."""
-        _changing(life).become(self.number)
-        return Done()
-
-
-class ChangeOperandsRequest(Request[Done]):
-    """Make another mask, bias, sinks and weights in their place, and bind anew.
-
-    Only after a bind as for `ChangeInputsRequest`.
-    """
-
-    seed: int
-    turn: Annotated[int, Field(gt=0)]
-    """Which ones, see `harness.problem.changing_inputs`."""
-
-    def answer(self, life: Life) -> Done:
-        """Change the operands."""
-        changing, code = _changing(life), life.kept(LoadedCode, "other operands were asked for before load")
+        missing = "other inputs were asked for before a bind that allows them"
+        code, checked = life.kept(LoadedCode, missing), life.kept(CheckedCall, missing)
+        changing = checked.changing
+        if changing is None:
+            raise RuntimeError(missing)
+        changing.become(self.number)
+        if self.operands:
+            change_operands(changing.inputs, code.artifact.case.problem, self.seed, self.operands)
+        elif checked.call.take_inputs(changing.inputs):
+            checked.bound = _digests(changing.inputs)
+            return Done()
+        del checked
         life.forget(CheckedCall)
-        change_operands(changing.inputs, code.artifact.case.problem, self.seed, self.turn)
         _bind(life, code, changing.inputs, changing)
         return Done()
-
-
-class GiveInputsRequest(Request[InputsGiven]):
-    """Let the bound call take the inputs as they are now."""
-
-    def answer(self, life: Life) -> InputsGiven:
-        """Give the inputs, or bind the code anew."""
-        changing, code = _changing(life), life.kept(LoadedCode, "other inputs were asked for before load")
-        checked = life.kept(CheckedCall, "other inputs were asked for before bind")
-        checked.bound = _digests(changing.inputs)
-        is_in_place = checked.call.take_inputs(changing.inputs)
-        if not isinstance(is_in_place, bool | np.bool_):
-            raise TypeError(f"take_inputs: found {shown(is_in_place)}, expected True or False")
-        if not is_in_place:
-            del checked
-            life.forget(CheckedCall)
-            _bind(life, code, changing.inputs, changing)
-        return InputsGiven(is_in_place=bool(is_in_place))
-
-
-def _changing(life: Life) -> ChangingInputs:
-    missing = "other inputs were asked for before a bind that allows them"
-    changing = life.kept(CheckedCall, missing).changing
-    if changing is None:
-        raise RuntimeError(missing)
-    return changing
 
 
 def _bind(life: Life, code: LoadedCode, inputs: Inputs, changing: ChangingInputs | None) -> None:

@@ -5,16 +5,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-from harness.building.pool import BuildPool, CaseRequest
-from harness.building.requests import Builders
+from harness.building.pool import BuildPool
 from harness.errors import one_line
 from harness.experiment.experiment import Experiment
 from harness.plurals import counted
 from harness.problem.case import Case
 from harness.results.kept_outputs import OUTPUTS_FOLDER, file_of
 from harness.results.result import SPEEDUP_FIELDS, Result
-from harness.results.row_maker import CaseRecord, RowMaker, option_columns, peak_columns
+from harness.results.row_maker import CaseRecord, RowMaker, peak_columns
 from harness.results.run_folder import RunFolder
 from harness.results.timing_rounds import Round
 from harness.running.bundle import Bundle, BundledBuilds
@@ -32,13 +32,10 @@ LOGS = "logs"
 EXPECTATIONS = ".expectations"
 
 
-@dataclass
-class RunContext:
-    """One run of an experiment while it goes on."""
+@dataclass(frozen=True)
+class RunSettings:
+    """How the cases of a run are gone through, see `run_experiment`."""
 
-    experiment: Experiment
-    folder: RunFolder
-    observer: Observer
     timed: bool
     jobs: int = 1
     cache_root: Path | None = None
@@ -48,6 +45,16 @@ class RunContext:
     """Folder for wrong outputs and what was expected, if anybody wants them."""
     counters: bool = False
     """Whether hardware counters of timed cases are read, see `harness.running.counting`."""
+
+
+@dataclass
+class RunContext:
+    """One run of an experiment while it goes on."""
+
+    experiment: Experiment
+    folder: RunFolder
+    observer: Observer
+    settings: RunSettings
     earlier: dict[str, Result] = field(default_factory=dict)
     """The rows by case id that a resumed run may keep."""
     earlier_rounds: Sequence[Round] = ()
@@ -60,19 +67,21 @@ class RunContext:
     """Which part of the timings is spent in samples."""
     rows: dict[str, Result] = field(default_factory=dict)
     """The rows that are final, by case id."""
-    forgotten_speedups: set[str] = field(default_factory=set)
-    """The cases of earlier parts whose speed-ups are over a baseline that is another now."""
     idle_emulators: list[WorkerProcess] = field(default_factory=list)
     """Workers that have emulated a case that passed, for the next one."""
 
     @cached_property
-    def builders(self) -> Builders:
+    def builders(self) -> BuildPool | BundledBuilds:
         """The workers that build, or the bundle that has what was built."""
-        if self.bundle is not None:
-            return BundledBuilds(self.bundle)
+        if self.settings.bundle is not None:
+            return BundledBuilds(self.settings.bundle)
         limits = self.experiment.limits
         return BuildPool(
-            self.jobs, limits.build_timeout_s, limits.memory_gb, while_waiting=self.ending.require_none
+            self.settings.jobs,
+            limits.build_timeout_s,
+            limits.memory_gb,
+            self.settings.cache_root,
+            while_waiting=self.ending.require_none,
         )
 
     @cached_property
@@ -83,14 +92,12 @@ class RunContext:
     @cached_property
     def peaks(self) -> Peaks:
         """The measured peaks of the targets."""
-        peaks = Peaks(
+        return Peaks(
             self.folder,
             self.step_limit_s,
             self.observer.message,
             with_bandwidths="roofline" in self.experiment.figures,
         )
-        peaks.note_earlier(self.earlier_rounds)
-        return peaks
 
     @cached_property
     def has_other_limits(self) -> bool:
@@ -102,7 +109,11 @@ class RunContext:
     @cached_property
     def all_cases(self) -> Sequence[Case]:
         """The cases of the whole experiment or bundle, asked for or not."""
-        return self.experiment.cases() if self.bundle is None else self.bundle.cases()
+        return self.experiment.cases() if self.settings.bundle is None else self.settings.bundle.cases()
+
+    @cached_property
+    def _cases(self) -> Mapping[str, Case]:
+        return {case.id: case for case in self.all_cases}
 
     @cached_property
     def baselines(self) -> Mapping[str, Case]:
@@ -125,14 +136,9 @@ class RunContext:
         return RowMaker(
             experiment=self.experiment.name,
             run=self.folder.run,
-            source=self._source,
-            command="run" if self.timed else "check",
+            source=(self.settings.bundle or self.experiment).command_words,
+            command="run" if self.settings.timed else "check",
         )
-
-    @property
-    def _source(self) -> tuple[str, ...]:
-        """What the command line names the cases by."""
-        return (self.bundle or self.experiment).command_words
 
     @property
     def step_limit_s(self) -> float:
@@ -141,7 +147,7 @@ class RunContext:
 
     def times(self, case: Case) -> bool:
         """Return whether a case is to be timed where something can run and time it."""
-        return self.timed and self.experiment.is_timed(case)
+        return self.settings.timed and self.experiment.is_timed(case)
 
     def kept_outputs(self, record: CaseRecord) -> Path | None:
         """Return where a case's outputs stay, None where nobody wants them."""
@@ -159,10 +165,6 @@ class RunContext:
             cores=cores,
         )
 
-    def announce(self, request: CaseRequest) -> None:
-        """Tell the observer that work on a request about a case begins."""
-        self.observer.started(request.case, request.phase)
-
     def keep(self, record: CaseRecord, row: Result) -> None:
         """Let the row stand that the journal has of a case already."""
         self.rows[record.case.id] = row
@@ -174,57 +176,9 @@ class RunContext:
         if earlier is not None and row.model_copy(update={"elapsed_s": earlier.elapsed_s}) == earlier:
             self.keep(record, earlier)
             return
-        self._forget_speedups_over(earlier, row)
         self.rows[record.case.id] = row
         self.folder.append_result(row)
         self.observer.finished(record.case, row)
-
-    @cached_property
-    def _compared_earlier(self) -> Mapping[str, Sequence[str]]:
-        """The other cases whose earlier rows are compared with a baseline, by its case id."""
-        compared: dict[str, list[str]] = {}
-        for row in self.earlier.values():
-            if row.baseline_case is not None and row.case != row.baseline_case:
-                compared.setdefault(row.baseline_case, []).append(row.case)
-        return compared
-
-    def _forget_speedups_over(self, earlier: Result | None, now: Result) -> None:
-        """Take their speed-ups from rows of earlier parts that were compared with another row of a baseline.
-
-        The baseline may be timed anew alone: what the others gain over its new code is not known until they
-        are timed again.  It goes before the baseline's new row, so that no kill leaves one beside the other.
-        """
-        for case in self._compared_earlier.get(now.case, ()):
-            row = self.earlier[case]
-            if self.rows.get(case, row) is not row:  # it has another row by now
-                continue
-            key = row.baseline_key or (None if earlier is None else earlier.key)
-            is_checked_alike = earlier is None or earlier.checked_inputs == now.checked_inputs
-            if row.speedup is None or (now.status is Status.PASSED and key == now.key and is_checked_alike):
-                continue
-            alone = row.model_copy(update=dict.fromkeys(SPEEDUP_FIELDS))
-            self.folder.append_result(alone)
-            self.earlier[row.case] = alone
-            if row.case in self.rows:
-                self.rows[row.case] = alone
-            self.forgotten_speedups.add(row.case)
-
-    def tell_of_speedups(self) -> None:
-        """Say how many cases have lost their speed-up because only a part of them was asked for."""
-        lost = self.forgotten_speedups - self.rows.keys()
-        lost |= {case for case, row in self.rows.items() if self._has_lost_its_baseline(row)}
-        if lost:
-            self.observer.message(
-                f"{counted(len(lost), 'case')} without speed-up: timed apart from the baseline as it is now; "
-                "--resume without --only times them beside it"
-            )
-
-    def _has_lost_its_baseline(self, row: Result) -> bool:
-        """Whether a row was timed anew without its baseline, which this part was not asked for."""
-        earlier = self.earlier.get(row.case)
-        if earlier is None or earlier.speedup is None or row.time_s is None or row.speedup is not None:
-            return False
-        return earlier.baseline_case not in self.rows
 
     def fail(self, record: CaseRecord, phase: str, failure: WorkerFailure) -> None:
         """Journal the row of a case that ended in this phase, and keep what its worker wrote.
@@ -258,30 +212,35 @@ class RunContext:
         write_text(log, text)
         return f"{LOGS}/{log.name}"
 
-    def settle_peaks(self) -> None:
-        """Compare each row of the run with the peak of its case, the best that all rounds have seen of it.
+    def settle(self) -> None:
+        """Append rows anew that are compared with something else than they say, now that all are there.
 
-        That includes rows of an earlier part of the run whose cases were not asked for this time.  A row
-        whose case the experiment no longer has stays as it is.
+        Rows of this part have the best of their peak that all rounds have seen.  No row has a speed-up over a
+        baseline that has another row by now: what it gains over that is not known until it is timed again.
         """
-        limit = self.experiment.timing.busy_limit
-        cases = {case.id: case for case in self.all_cases}
-        for row in list({**self.earlier, **self.rows}.values()):
-            case = cases.get(row.case)
-            if row.tflops is None or case is None:
-                continue
-            columns = {**option_columns(case), **peak_columns(row.tflops, self.peaks.of(case), limit)}
-            settled = row.model_copy(update=columns)
-            if settled != row:
-                self.folder.append_result(settled)
-                if row.case in self.rows:
-                    self.rows[row.case] = settled
+        rows = {**self.earlier, **self.rows}
+        settled = {}
+        for case_id, row in rows.items():
+            columns = self._final_peak(row)
+            if row.speedup is not None and not _is_over(rows.get(row.baseline_case or ""), row):
+                columns |= dict.fromkeys(SPEEDUP_FIELDS)
+            settled[case_id] = row.model_copy(update=columns)
+            if settled[case_id] != row:
+                self.folder.append_result(settled[case_id])
+        self.rows = {case_id: settled[case_id] for case_id in self.rows}
+        lost = [row for case_id, row in self.earlier.items() if _has_lost_its_speedup(row, settled[case_id])]
+        if lost:
+            self.observer.message(
+                f"{counted(len(lost), 'case')} without speed-up: timed apart from the baseline as it is now; "
+                "--resume without --only times them beside it"
+            )
 
-    def tell_timed_share(self) -> None:
-        """Tell an observer which part of the timings was spent in samples."""
-        timed = self.timed_share
-        if timed.share is not None:
-            self.observer.message(f"timing took {timed.seconds:.1f} s: {timed.described()}")
+    def _final_peak(self, row: Result) -> dict[str, Any]:
+        """Return the columns of the peak of a row that this part of the run has measured."""
+        if row.tflops is None or row is self.earlier.get(row.case):
+            return {}
+        peak = self.peaks.of(self._cases[row.case])
+        return peak_columns(row.tflops, peak, self.experiment.timing.busy_limit)
 
     def close(self) -> None:
         """End the workers and remove the temporary files that the groups share."""
@@ -296,3 +255,15 @@ def case_threads(case: Case) -> int:
     """Return how many threads a case's code may use: the target's option `threads`, else 1."""
     threads = case.target_options.get("threads", 1)
     return threads if isinstance(threads, int) else 1
+
+
+def _is_over(baseline: Result | None, row: Result) -> bool:
+    """Whether a row's speed-up is over a baseline as its own row has it, if that is known."""
+    if baseline is None:
+        return True
+    is_same = baseline.key == row.baseline_key and baseline.checked_inputs == row.checked_inputs
+    return baseline.status is Status.PASSED and is_same
+
+
+def _has_lost_its_speedup(before: Result, now: Result) -> bool:
+    return before.speedup is not None and now.time_s is not None and now.speedup is None

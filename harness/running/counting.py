@@ -24,7 +24,7 @@ def require_counters(cases: Iterable[Case]) -> None:
 def count(context: RunContext, record: CaseRecord) -> None:
     """Note the counters of a timed case, where its target has some; a profiler that fails is told of."""
     target = plugins.target(record.case.target)
-    if not context.counters or record.executor != "device" or record.folder is None:
+    if not context.settings.counters or record.executor != "device" or record.folder is None:
         return
     if target.why_no_counters(chip_of(record.case.target)) is not None:
         return

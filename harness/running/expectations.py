@@ -1,6 +1,8 @@
 """What the oracle expects of the problems at hand, computed once for all cases of a problem."""
 
 import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -48,10 +50,29 @@ class ExpectRequest(Request[Done]):
         return Done()
 
 
+@dataclass(frozen=True)
+class ExpectationFiles:
+    """Files of what the oracle expects in one check."""
+
+    files: Mapping[str, Path]
+    """Of each input distribution."""
+    others: Path | None = None
+    """Of the first one, with other scores, if there is one."""
+    other_operands: Mapping[int, Path] = field(default_factory=dict)
+    """Of the first one, with other masks, biases, sinks and weights, by their number, if it has them."""
+
+    @property
+    def first(self) -> str:
+        """The first distribution."""
+        return next(iter(self.files))
+
+
 class Expectations:
     """Files with the oracle's expectations; they stay until they are deleted.
 
-    The oracle's worker stays as well, for the next problem, until it fails or `close`.
+    The oracle's worker stays as well, for the next problem, until it fails or `close`.  It shares work out
+    among all cores itself, so its BLAS has one thread: on a busy machine several of them wait for each other
+    most of the time.
     """
 
     def __init__(self, folder: Path, seed: int) -> None:
@@ -61,71 +82,43 @@ class Expectations:
         self._worker: WorkerProcess | None = None
         self.delete()
 
-    def files(self, problem: AttentionProblem, distributions: tuple[str, ...]) -> dict[str, Path]:
-        """Return the file of each input distribution; raises `WorkerFailure` if the oracle fails.
+    def of_check(
+        self, problem: AttentionProblem, distributions: Sequence[str], *, with_others: bool
+    ) -> ExpectationFiles:
+        """Return the files of each input distribution, and `with_others` of other inputs of the first one.
 
-        The oracle runs in a worker of its own and shares work out among all cores itself.  So its BLAS has
-        one thread: on a busy machine several of them wait for each other most of the time.
+        Some distributions have no others.  Raises `WorkerFailure` if the oracle fails.
         """
-        files = {distribution: self._file(problem, distribution) for distribution in distributions}
-        missing = [distribution for distribution, file in files.items() if not file.exists()]
-        if missing:
-            own_folder(self._folder)
-        for distribution in missing:
-            self._expect(problem, distribution, files[distribution])
-        return files
+        files = {distribution: self.file(problem, distribution) for distribution in distributions}
+        first = distributions[0]
+        if not with_others or first not in TURNABLE:
+            return ExpectationFiles(files)
+        operands = {turn: self.file(problem, first, operands=turn) for turn in turns_of_operands(problem)}
+        return ExpectationFiles(files, self.file(problem, first, number=TURNED), operands)
 
-    def file_of_others(self, problem: AttentionProblem, distribution: str) -> Path | None:
-        """Return the file of inputs with other scores, None where a distribution has none.
-
-        Raises as `files` does.
-        """
-        if distribution not in TURNABLE:
-            return None
-        file = self._file(problem, distribution, f"-{TURNED}")
+    def file(
+        self, problem: AttentionProblem, distribution: str, *, number: int = 0, operands: int = 0
+    ) -> Path:
+        """Return the file of some inputs, see `ExpectRequest`; raises `WorkerFailure` if the oracle fails."""
+        name = digest(problem.model_dump(mode="json"))[:12]
+        file = self._folder / f"{name}-{distribution}-{number}-{operands}.npy"
         if not file.exists():
             own_folder(self._folder)
-            self._expect(problem, distribution, file, number=TURNED)
+            request = ExpectRequest(
+                problem=problem,
+                distribution=distribution,
+                seed=self._seed,
+                number=number,
+                operands=operands,
+                file=file,
+            )
+            self._expect(request, file)
         return file
 
-    def files_of_other_operands(self, problem: AttentionProblem, distribution: str) -> dict[int, Path]:
-        """Return the files of inputs with other masks, biases, sinks and weights, by the turn of these.
-
-        Empty where a problem has none of them, or as for other scores.  Raises as `files` does.
-        """
-        if distribution not in TURNABLE:
-            return {}
-        turns = turns_of_operands(problem)
-        files = {turn: self._file(problem, distribution, f"-operands-{turn}") for turn in turns}
-        for turn, file in files.items():
-            if not file.exists():
-                own_folder(self._folder)
-                self._expect(problem, distribution, file, operands=turn)
-        return files
-
-    def _file(self, problem: AttentionProblem, distribution: str, which: str = "") -> Path:
-        name = digest(problem.model_dump(mode="json"))[:12]
-        return self._folder / f"{name}-{distribution}{which}.npy"
-
-    def _expect(
-        self,
-        problem: AttentionProblem,
-        distribution: str,
-        file: Path,
-        number: int = 0,
-        operands: int = 0,
-    ) -> None:
+    def _expect(self, request: ExpectRequest, file: Path) -> None:
         if self._worker is None or not self._worker.alive:
             self._end_worker()
             self._worker = WorkerProcess(threads=1)
-        request = ExpectRequest(
-            problem=problem,
-            distribution=distribution,
-            seed=self._seed,
-            number=number,
-            operands=operands,
-            file=file,
-        )
         try:
             self._worker.request(request, EXPECT_TIMEOUT_S)
         except WorkerFailure:

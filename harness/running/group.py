@@ -3,13 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 
-from harness.artifact.artifact import EMULATING
-from harness.building.requests import build_cases, find_keys
 from harness.problem.case import Case
-from harness.results.result import Result
 from harness.results.row_maker import CaseRecord
 from harness.running.check_pool import TIMED_EXECUTORS, CheckPool
-from harness.running.context import RunContext, case_threads
+from harness.running.context import RunContext
 from harness.running.group_timing import time_group
 from harness.status import Status
 from harness.workers.process import WorkerFailure, WorkerProcess
@@ -30,7 +27,7 @@ class GroupRun:
             self._keep_earlier_rows()
         self._build()
         with ExitStack() as stack:
-            workers = self._check(stack)
+            workers = CheckPool(self._context, stack, self._unfinished()).run()
             if workers:
                 time_group(self._context, self._records, self._timed_baseline(workers), workers, stack)
 
@@ -39,7 +36,8 @@ class GroupRun:
 
     def _find_keys(self) -> None:
         """Compute every case's content key; what fails here is final."""
-        for record, failure in find_keys(self._context.builders, self._records, self._context.announce):
+        keys = self._context.builders.find_keys(self._records.values(), self._context.observer.started)
+        for record, failure in keys:
             self._fail(record, failure)
 
     def _keep_earlier_rows(self) -> None:
@@ -50,7 +48,7 @@ class GroupRun:
             kept = [
                 record
                 for record in unfinished
-                if self._still_holds(record) and self._is_compared_with(baseline, record)
+                if self._still_holds(record) and self._is_compared_as_now(baseline, record)
             ]
             redone = [record.case for record in unfinished if record not in kept]
             if baseline in redone:
@@ -76,28 +74,23 @@ class GroupRun:
         needs_time = self._context.times(record.case) and row.executor in TIMED_EXECUTORS
         return row.status is not Status.PASSED or row.time_s is not None or not needs_time
 
-    def _is_compared_with(self, baseline: Case | None, record: CaseRecord) -> bool:
+    def _is_compared_as_now(self, baseline: Case | None, record: CaseRecord) -> bool:
         """Return whether the journal's row of a case has the speed-up that this run would give it.
 
-        It has another where another case is the baseline now, or the baseline has other code than it had
-        then, and none where the baseline was not asked for with it, or has failed.
+        It has another where another case is the baseline now, where that has other code than it had then, or
+        has failed.  One that was not asked for with it gives none.
         """
         row = self._context.earlier[record.case.id]
         if row.time_s is None or not self._context.times(record.case):
             return True
-        compared = None if baseline is None else self._context.earlier.get(baseline.id)
-        if row.baseline is not None:
-            has_failed = compared is not None and compared.status is not Status.PASSED
-            is_same_case = baseline is not None and row.baseline_case == baseline.id
-            return is_same_case and self._has_baseline_of_now(row) and not has_failed
-        if baseline is None or baseline.id not in self._records:
-            return True
-        return compared is None or compared.time_s is None
-
-    def _has_baseline_of_now(self, row: Result) -> bool:
-        """Return whether a row's speed-up is over its baseline as it would be built now, if that is known."""
-        now = self._records.get(row.baseline_case or "")
-        return now is None or row.baseline_key in (None, now.key)
+        if baseline is not None and baseline.id not in self._records:
+            return row.baseline_case in (None, baseline.id)
+        compared: tuple[str | None, str | None] = (None, None)
+        if baseline is not None:
+            before = self._context.earlier.get(baseline.id)
+            if before is None or before.status is Status.PASSED:
+                compared = (baseline.id, self._records[baseline.id].key)
+        return (row.baseline_case, row.baseline_key) == compared
 
     def _build(self) -> None:
         """Build cases, or find them in the cache."""
@@ -113,8 +106,7 @@ class GroupRun:
         self._context.fail(record, "plan" if refused else "build", failure)
 
     def _built(self, records: Sequence[CaseRecord]) -> Iterator[tuple[CaseRecord, WorkerFailure | None]]:
-        context = self._context
-        return build_cases(context.builders, records, context.cache_root, context.announce)
+        return self._context.builders.build(records, self._context.observer.started)
 
     def _timed_baseline(self, workers: Mapping[str, WorkerProcess]) -> Case | None:
         """Return what the checked cases are compared with: None, and a line that says why, if it has failed.
@@ -140,18 +132,3 @@ class GroupRun:
             return f"the baseline is {row.status}" + (f": {row.reason}" if row.reason else "")
         failures = [failure for _, failure in self._built([self._records[baseline.id]])]
         return next((str(failure) for failure in failures if failure is not None), None)
-
-    def _check(self, stack: ExitStack) -> dict[str, WorkerProcess]:
-        """Check built cases; return the workers of those that will be timed."""
-        workers: dict[str, WorkerProcess] = {}
-        for checked in CheckPool(self._context, stack, self._unfinished()).run():
-            record = checked.record
-            if checked.failure is not None:
-                self._context.fail(record, checked.failure.phase, checked.failure.failure)
-            elif checked.worker is not None:
-                workers[record.case.id] = checked.worker
-                self._context.peaks.sampler(record.case, case_threads(record.case))  # starts meanwhile
-            else:
-                status = Status.EMULATED if record.executor in EMULATING else Status.PASSED
-                self._context.finish(record, self._context.row_maker.success(record, status))
-        return workers

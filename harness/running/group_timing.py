@@ -33,12 +33,12 @@ from harness.results.timing_rounds import Round
 from harness.running.checking import wrong_output
 from harness.running.context import RunContext, case_threads
 from harness.running.counting import count
-from harness.running.timed_share import SAMPLES
-from harness.running.timing_requests import (
+from harness.running.prepared_case import (
     PrepareStartsRequest,
     SampleRequest,
     StartRequest,
 )
+from harness.running.timed_share import SAMPLES
 from harness.running.trust import (
     ClockedSample,
     FirstCalls,
@@ -179,14 +179,13 @@ class _GroupTiming:
         if record.folder is None:
             raise ValueError(f"{case_id} has not been built")
         distribution = check.distributions[0]
-        expected = self._context.expectations.files(record.case.problem, (distribution,))
         return PrepareStartsRequest(
             folder=record.folder,
             code=dict(record.code),
             candidate=record.candidate or 0,
             distribution=distribution,
             seed=check.seed,
-            expectation=expected[distribution],
+            expectation=self._context.expectations.file(record.case.problem, distribution),
         )
 
     def _finish_start(self, number: int, candidates: Sequence[str]) -> dict[str, WorkerFailure]:
@@ -367,10 +366,17 @@ class _GroupTiming:
         self._context.observer.round(problem.describe(), number, widths)
 
     def _journaled_rounds(self) -> list[TimedRound]:
-        """Return the rounds of this group that an interrupted run has taken.
+        """Return the rounds of this group that an interrupted run has taken, and take their peaks.
 
         Those that a case spent beside others count for its own row as little as they do in the journal.
         """
+        rounds = [
+            taken
+            for taken in self._context.earlier_rounds
+            if taken.group == self._group_id and self._workers.keys() & {*taken.seconds, *taken.throttled}
+        ]
+        for taken in rounds:
+            self._context.peaks.note(taken)
         return [
             TimedRound(
                 seconds={
@@ -383,8 +389,7 @@ class _GroupTiming:
                 device=taken.device,
                 throttled=taken.throttled,
             )
-            for taken in self._context.earlier_rounds
-            if taken.group == self._group_id and self._workers.keys() & {*taken.seconds, *taken.throttled}
+            for taken in rounds
         ]
 
 

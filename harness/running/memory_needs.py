@@ -25,16 +25,12 @@ def memory_shortage(
     `page_size` tokens needs a pool of them besides the inputs.  Where memory is free later, a resumed run
     tries again.
     """
-    available = available_bytes()
-    inputs, needed = "the inputs", input_bytes(problem)
-    if page_size is not None:
-        inputs, needed = "inputs and pages", needed + pool_bytes(problem, page_size)
-    shortages = [
-        ("inputs and oracle", oracle_bytes(problem), available, "available"),
-        (inputs, needed, available, "available"),
-        (inputs, needed, math.inf if memory_gb is None else memory_gb * GB, "allowed"),
-    ]
-    for what, needed, there_is, word in shortages:
+    pages = 0 if page_size is None else pool_bytes(problem, page_size)
+    of_case = input_bytes(problem) + pages
+    for what, needed, there_is, word in (
+        ("inputs and oracle", max(oracle_bytes(problem), of_case), available_bytes(), "available"),
+        ("the inputs", of_case, math.inf if memory_gb is None else memory_gb * GB, "allowed"),
+    ):
         if needed > there_is:
             reason = f"{what} need at least {needed / GB:.3g} GB of memory, {there_is / GB:.3g} GB are {word}"
             return WorkerFailure(Status.OUT_OF_MEMORY, reason, transient=True)

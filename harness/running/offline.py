@@ -5,31 +5,37 @@ wheels.txt    their SHA-256, as `sha256sum` writes and checks it
 run.sh        makes an environment of them, runs the bundle and packs the results
 """
 
+import os
 import re
 import shlex
 import tarfile
 from importlib.metadata import metadata
 from pathlib import Path
+from shutil import copy2, copytree, ignore_patterns
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from harness.errors import InputError
-from harness.plurals import counted
 from harness.results.manifest import DISTRIBUTION
 from harness.running.bundle import REQUIREMENTS_FILE, RUN_SCRIPT, WHEELS_FILE, Bundle
 from harness.running.offline_packages import (
-    Need,
     OfflineMachine,
     add_wheels,
     provided_packages,
+    run_pip,
     unmet,
     wheels_in,
 )
-from harness.running.own_wheel import build_own_wheel, require_checkout
 from harness.storage.digests import file_digest
 from harness.storage.replacing import replaced
+
+CHECKOUT = Path(__file__).parents[2]
+PROJECT_FILE = "pyproject.toml"
+BEGIN_OF_ZIP_TIMES = "315532800"
+"""The first second of 1980, before which a zip file tells no time: equal sources make equal wheels."""
 
 WHEELS = "wheels"
 TEMPLATE = Path(__file__).with_name("run_offline.sh")
@@ -40,11 +46,6 @@ EFFORT: Final = 9
 """Of xz: cases hold the same text in their stages, and this one looks back far enough to see it."""
 
 MEBIBYTE = 2**20
-LARGEST_PACKED = 60 * MEBIBYTE
-"""Bytes of a packed bundle above which it is told what weighs most: links to such machines are slow."""
-
-HEAVIEST = 3
-"""Parts of a large bundle that are told."""
 
 
 def offline_machine(python: str, provided: Path | None) -> OfflineMachine:
@@ -54,7 +55,11 @@ def offline_machine(python: str, provided: Path | None) -> OfflineMachine:
         python: its Python, `python3.12`.
         provided: names the packages that it has, as a requirements file does.
     """
-    require_checkout()
+    if not (CHECKOUT / PROJECT_FILE).is_file():
+        raise InputError(
+            f"--offline: {CHECKOUT} holds no {PROJECT_FILE}; expected a checkout of the harness, of which a "
+            "wheel can be built, installed with 'pip install -e .'"
+        )
     spelled = PYTHON.fullmatch(python)
     supported = metadata(DISTRIBUTION)["Requires-Python"] or ""
     if spelled is None or not SpecifierSet(supported).contains(spelled[1]):
@@ -72,11 +77,11 @@ def make_offline(bundle: Bundle, machine: OfflineMachine) -> list[str]:
     wheels = bundle.folder / WHEELS
     try:
         wheels.mkdir()
-        build_own_wheel(wheels)
+        _build_own_wheel(wheels)
         lines = (bundle.folder / REQUIREMENTS_FILE).read_text(encoding="utf-8").splitlines()
         needs = add_wheels(map(Requirement, lines), DISTRIBUTION, machine, wheels)
         _write_digests(bundle.folder)
-        _write_script(bundle, machine, needs)
+        _write_script(bundle, machine)
     except OSError as error:
         raise InputError(f"--bundle: {bundle.folder}: cannot write: {error.strerror or error}") from error
     return unmet(needs, machine, wheels)
@@ -85,7 +90,7 @@ def make_offline(bundle: Bundle, machine: OfflineMachine) -> list[str]:
 def pack(bundle: Bundle) -> str:
     """Pack a bundle into one file beside its folder.
 
-    Returns the file's name, size and SHA-256, and what weighs most in a large one.
+    Returns the file's name, size and SHA-256.
     """
     folder = bundle.folder
     file = folder.resolve().with_name(folder.resolve().name + SUFFIX)
@@ -94,15 +99,23 @@ def pack(bundle: Bundle) -> str:
             packed.add(folder, arcname=file.name.removesuffix(SUFFIX), filter=_anonymous)
     except OSError as error:
         raise InputError(f"--bundle: {file}: cannot write: {error.strerror or error}") from error
-    size = file.stat().st_size
-    told = f"{file.name}, {_mebibytes(size)}, SHA-256 {file_digest(file)}"
-    if size <= LARGEST_PACKED:
-        return told
-    wheels = {wheel.name: wheel.stat().st_size for wheel in wheels_in(folder / WHEELS).values()}
-    artifacts = {counted(len(bundle.index.cases), "case"): max(0, size - sum(wheels.values()))}
-    parts = sorted({**wheels, **artifacts}.items(), key=lambda part: -part[1])[:HEAVIEST]
-    heaviest = ", ".join(f"{name} {_mebibytes(part)}" for name, part in parts)
-    return f"{told}, more than {_mebibytes(LARGEST_PACKED)}; most of it: {heaviest}"
+    return f"{file.name}, {file.stat().st_size / MEBIBYTE:.1f} MiB, SHA-256 {file_digest(file)}"
+
+
+def _build_own_wheel(folder: Path) -> None:
+    """Build a wheel of this package from its checkout, with the packages that are installed here.
+
+    Raises `InputError` with pip's words where that fails.
+    """
+    with TemporaryDirectory() as temporary:
+        # a build leaves files beside the sources, and takes old ones that lie there
+        sources, package = Path(temporary), CHECKOUT / "harness"
+        copytree(package, sources / package.name, ignore=ignore_patterns("__pycache__"))
+        for file in CHECKOUT.iterdir():
+            if file.is_file():
+                copy2(file, sources)
+        arguments = ["wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), temporary]
+        run_pip(arguments, {**os.environ, "SOURCE_DATE_EPOCH": BEGIN_OF_ZIP_TIMES})
 
 
 def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -112,27 +125,15 @@ def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
     return member
 
 
-def _mebibytes(size: int) -> str:
-    return f"{size / MEBIBYTE:.1f} MiB"
-
-
 def _write_digests(folder: Path) -> None:
     wheels = wheels_in(folder / WHEELS).values()
     digests = [f"{file_digest(wheel)}  {WHEELS}/{wheel.name}\n" for wheel in wheels]
     (folder / WHEELS_FILE).write_text("".join(digests), encoding="utf-8")
 
 
-def _write_script(bundle: Bundle, machine: OfflineMachine, needs: list[Need]) -> None:
-    """Write the script, which knows which of the packages that the machine has it needs."""
-    used = sorted({need.package for need in needs} & machine.provided.keys())
-    text = TEMPLATE.read_text(encoding="utf-8")
-    values = {
-        "python": machine.python,
-        "experiment": shlex.quote(bundle.index.manifest.experiment),
-        "provided": " ".join(used),
-    }
-    for name, value in values.items():
-        text = text.replace(f"@{name}@", value)
+def _write_script(bundle: Bundle, machine: OfflineMachine) -> None:
+    text = TEMPLATE.read_text(encoding="utf-8").replace("@python@", machine.python)
     script = bundle.folder / RUN_SCRIPT
-    script.write_text(text, encoding="utf-8")
+    experiment = shlex.quote(bundle.index.manifest.experiment)
+    script.write_text(text.replace("@experiment@", experiment), encoding="utf-8")
     script.chmod(0o755)

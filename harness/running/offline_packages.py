@@ -18,10 +18,10 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
-from harness.errors import InputError
+from harness.errors import InputError, one_line
 from harness.printable import printable
 from harness.processes.programs import run_program
-from harness.storage.reading import read_text, unusable
+from harness.storage.reading import read_text
 
 GLIBC_MINORS = range(28, 4, -1)
 """Versions 2.x of the C library that wheels may be for, the newest first: systems since 2018 have 2.28."""
@@ -72,10 +72,10 @@ def provided_packages(file: Path) -> dict[str, Version | None]:
     """
     try:
         lines = read_text(file).splitlines()
-    except OSError as error:
-        raise InputError(f"--provided: {unusable(file, error)}; expected what 'pip freeze' prints") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"--provided: {file}: not UTF-8 text (byte {error.start})") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"--provided: {file}: {one_line(error)}; expected what 'pip freeze' prints"
+        ) from error
     packages: dict[str, Version | None] = {}
     for number, line in enumerate(lines, 1):
         text = f" {line}".partition(" #")[0].partition(" --")[0].strip(" \t\\")

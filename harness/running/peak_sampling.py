@@ -1,36 +1,25 @@
 """A sample of a target's peak and bandwidths, in the worker: what fails in one does not cost the other."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Any
 
-import numpy as np
-from pydantic import BeforeValidator, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from harness import plugins
 from harness.building.case_build import target_options
 from harness.errors import one_line
 from harness.numbers import Positive
 from harness.problem.case import ParameterValue
-from harness.validation import shown
 from harness.workers.protocol import Life, Measured, PeakMeasured, Request
-
-
-def _is_a_number(value: Any) -> Any:
-    """Refuse what is taken for a number elsewhere: a truth value, or a text."""
-    if isinstance(value, bool | np.bool_ | str | bytes):
-        raise ValueError(f"found {shown(value)}, expected a number")
-    return value
-
 
 SAMPLES_OF_A_LEVEL = 3
 """Samples of each level's bandwidth, of which the best counts."""
 MOST_LEVELS = 16
 """Levels of memory that are waited for."""
 
-Rate = Annotated[Positive, BeforeValidator(_is_a_number)]
-FLOPS: TypeAdapter[float | None] = TypeAdapter(Rate | None)
-BANDWIDTHS: TypeAdapter[dict[str, float]] = TypeAdapter(dict[str, Rate])
+FLOPS: TypeAdapter[float | None] = TypeAdapter(Positive | None)
+BANDWIDTHS: TypeAdapter[dict[str, float]] = TypeAdapter(dict[str, Positive])
 
 
 class PeakRequest(Request[PeakMeasured]):
@@ -43,59 +32,44 @@ class PeakRequest(Request[PeakMeasured]):
     """Whether bandwidths of all levels of memory are measured, too."""
 
     def answer(self, life: Life) -> PeakMeasured:
-        """Take the sample."""
-        return sample_peak(self)
+        """Take the sample: what a target says of its peak and bandwidths, and what failed of them."""
+        target, chip = plugins.target(self.target), plugins.chip_of(self.target)
+        options = target_options(self.target, self.target_options)
+        faults: dict[Measured, str] = {}
 
+        def flops() -> float | None:
+            if not isinstance(target.peak_dtype(self.dtype), str):
+                raise TypeError("peak_dtype: expected a type such as 'f32'")
+            return FLOPS.validate_python(target.peak_flops(chip, self.dtype, options))
 
-def sample_peak(request: PeakRequest) -> PeakMeasured:
-    """Return what a target says of its peak and of its bandwidths, and what failed of them."""
-    target = plugins.target(request.target)
-    options = target_options(request.target, request.target_options)
-    chip = plugins.chip_of(request.target)
-    faults: dict[Measured, str] = {}
-    flops = _measured("peak", lambda: target.peak_flops(chip, request.dtype, options), FLOPS, faults)
-    bandwidths = None
-    if request.bandwidths:
-        bandwidths = _measured(
-            "bandwidths",
-            lambda: _best_of_all_levels(lambda number: target.bandwidths(chip, options, number)),
-            BANDWIDTHS,
-            faults,
+        def bandwidths() -> dict[str, float]:
+            return _best_of_all_levels(lambda number: target.bandwidths(chip, options, number))
+
+        return PeakMeasured(
+            flops=_measured("peak", flops, faults),
+            bandwidths=(_measured("bandwidths", bandwidths, faults) if self.bandwidths else None) or {},
+            faults=faults,
         )
-    return PeakMeasured(flops=flops, bandwidths=bandwidths or {}, faults=faults)
 
 
-def _measured(
-    what: Measured, measure: Callable[[], Any], expected: TypeAdapter[Any], faults: dict[Measured, str]
-) -> Any:
-    """Return what a target's own code measures; where it fails, or is no such value, None with a fault."""
-    found = None
+def _measured(what: Measured, measure: Callable[[], Any], faults: dict[Measured, str]) -> Any:
+    """Return what a target's own code measures; where it fails, None with a fault."""
     try:
-        found = measure()
-        return expected.validate_python(found)
-    except ValueError as error:
-        faults[what] = (
-            one_line(error) if found is None else f"found {shown(found)}, expected positive numbers"
-        )
+        return measure()
     except Exception as error:  # a plugin's own code
         faults[what] = one_line(error)
-    return None
+        return None
 
 
-def _best_of_all_levels(sample: Callable[[int], Any]) -> Any:
-    """Return the best of a few samples of each level of memory, which take turns.
-
-    What is no mapping is returned as it is.
-    """
-    best: dict[Any, Any] = {}
-    times: Counter[Any] = Counter()
+def _best_of_all_levels(sample: Callable[[int], Any]) -> dict[str, float]:
+    """Return the best of a few samples of each level of memory, which take turns."""
+    best: dict[str, float] = {}
+    times: Counter[str] = Counter()
     for number in range(MOST_LEVELS * SAMPLES_OF_A_LEVEL):
-        sampled = sample(number)
-        if not isinstance(sampled, Mapping):
-            return sampled
+        sampled = BANDWIDTHS.validate_python(sample(number))
         if not sampled or all(times[level] >= SAMPLES_OF_A_LEVEL for level in sampled):
             break
         for level, rate in sampled.items():
             times[level] += 1
-            best[level] = rate if level not in best or rate > best[level] else best[level]
+            best[level] = max(rate, best.get(level, rate))
     return best

@@ -1,20 +1,20 @@
 """Progress of a run: a live display on a terminal, plain lines elsewhere."""
 
+import math
 import sys
 from collections import Counter
 from collections.abc import Mapping
-from typing import Protocol, TextIO, cast
+from typing import TextIO, cast
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column
 from rich.text import Text
 
 from harness.printable import printable
 from harness.problem.case import Case
-from harness.reporting.units import beside_limit, interval, is_wide, scaled
+from harness.reporting.units import beside_limit, interval, is_wide, scaled, time_unit
 from harness.results.result import Result
-from harness.running.time_left import TimeLeft, in_words
 from harness.status import Status
 from harness.storage.streams import Unfailing
 
@@ -32,8 +32,8 @@ WIDE = 100
 """Columns from which a terminal has room for the wide bar."""
 
 
-class Observer(Protocol):
-    """Is told what a run does; nothing that it does changes the run."""
+class Observer:
+    """Is told what a run does, and says nothing; nothing that it does changes the run."""
 
     def planned(self, total: int) -> None:
         """So many cases will end, one by one, in `finished` or `kept`."""
@@ -68,7 +68,7 @@ def make_observer(plain: bool = False, stream: TextIO | None = None) -> Observer
     return LiveObserver(unfailing)
 
 
-class PlainObserver:
+class PlainObserver(Observer):
     """One line for each case that ends; no control characters."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -82,9 +82,6 @@ class PlainObserver:
         self._total = total
         self._write(f"{total} case{'' if total == 1 else 's'}")
 
-    def started(self, case: Case, phase: str) -> None:
-        """Say nothing: the case's own line follows."""
-
     def finished(self, case: Case, result: Result) -> None:
         """Write the case's line, and the reason and the next step below it."""
         self._ended += 1
@@ -97,15 +94,9 @@ class PlainObserver:
         self._ended += 1
         self._write(f"{self._index()} {result_line(case, result)}  (kept)")
 
-    def round(self, group: str, number: int, widths: Mapping[str, float]) -> None:
-        """Say nothing."""
-
     def message(self, text: str) -> None:
         """Write the text."""
         self._write(text)
-
-    def done(self) -> None:
-        """Leave everything as it is."""
 
     def _index(self) -> str:
         return f"[{self._ended:{len(str(self._total))}}/{self._total}]"
@@ -114,19 +105,7 @@ class PlainObserver:
         print(printable(text), file=self._stream, flush=True)
 
 
-class _TimeLeftColumn(ProgressColumn):
-    """The time that remains."""
-
-    def __init__(self, time_left: TimeLeft) -> None:
-        super().__init__(table_column=Column(no_wrap=True))
-        self._time_left = time_left
-
-    def render(self, task: Task) -> Text:
-        """Return `0:01:23 left`."""
-        return Text(in_words(self._time_left.seconds), "progress.remaining")
-
-
-class LiveObserver:
+class LiveObserver(Observer):
     """A line for each case that ends; below them a bar, the time that remains, counts and the case at hand.
 
     Where the terminal is too narrow for all of it, the case at hand is cut, never the count or the time.
@@ -136,12 +115,12 @@ class LiveObserver:
         """Draw on a terminal, of this width if it does not say its own."""
         self._counts: Counter[Status] = Counter()
         self._told: set[tuple[str, str]] = set()
-        self._time_left = TimeLeft()
         console = Console(file=stream, width=width, emoji=False)
         self._progress = Progress(
             BarColumn(bar_width=WIDE_BAR if console.width >= WIDE else NARROW_BAR),
             MofNCompleteColumn(table_column=Column(no_wrap=True)),
-            _TimeLeftColumn(self._time_left),
+            TimeRemainingColumn(table_column=Column(no_wrap=True)),
+            TextColumn("left", table_column=Column(no_wrap=True)),
             TextColumn("{task.fields[counts]}", table_column=Column(no_wrap=True)),
             TextColumn(
                 "{task.description}",
@@ -151,12 +130,14 @@ class LiveObserver:
             console=console,
             transient=True,
             expand=True,
+            speed_estimate_period=math.inf,
         )
         self._task = self._progress.add_task("", total=None, counts="")
+        self._to_do = 0
 
     def planned(self, total: int) -> None:
         """Start to draw."""
-        self._time_left.planned(total)
+        self._to_do = total
         self._progress.update(self._task, total=total)
         self._progress.start()
 
@@ -184,7 +165,7 @@ class LiveObserver:
             console.print(f"    {printable(text)}", markup=False, highlight=False, soft_wrap=True)
 
     def kept(self, case: Case, result: Result) -> None:
-        """Advance."""
+        """Count it among those that need no time."""
         self._advance(result, took_time=False)
 
     def round(self, group: str, number: int, widths: Mapping[str, float]) -> None:
@@ -208,13 +189,17 @@ class LiveObserver:
         self._progress.update(self._task, description=printable(text))
 
     def _advance(self, result: Result, *, took_time: bool) -> None:
-        self._time_left.ended(took_time=took_time)
+        """Count a case; one that took no time is no longer among those whose time is estimated."""
         self._counts[result.status] += 1
         counts = "  ".join(
             f"[{COLOURS.get(status, FAILURE_COLOUR)}]{count} {status}[/]"
             for status, count in self._counts.items()
         )
-        self._progress.update(self._task, advance=1, counts=counts)
+        if took_time:
+            self._progress.update(self._task, advance=1, counts=counts)
+        else:
+            self._to_do -= 1
+            self._progress.update(self._task, total=self._to_do, counts=counts)
 
 
 def result_line(case: Case, result: Result) -> str:
@@ -223,7 +208,8 @@ def result_line(case: Case, result: Result) -> str:
     if result.error_ratio is not None:
         words.append(f"error/tolerance {beside_limit(result.error_ratio)}")
     if result.time_s is not None:
-        words.append(format_seconds(result.time_s))
+        unit = time_unit([result.time_s])
+        words.append(f"{scaled(result.time_s, unit.factor)} {unit.symbol}")
     if result.tflops is not None:
         words.append(f"{result.tflops * 1e3:.3g} GFLOP/s")
     if result.speedup is not None and result.baseline_case != result.case:
@@ -244,11 +230,3 @@ def failure_lines(result: Result) -> list[str]:
     if result.rerun:
         lines.append(f"rerun: {result.rerun}")
     return lines
-
-
-def format_seconds(seconds: float) -> str:
-    """Return a time with three digits in the unit that suits it."""
-    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
-        if seconds * factor >= 1:
-            return f"{seconds * factor:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"

@@ -1,6 +1,6 @@
 """Which run `--resume` continues."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,8 +10,8 @@ from harness.results.here import is_of_this_machine
 from harness.results.manifest import Manifest, Part
 from harness.results.run_folder import RunFolder, run_paths
 
-MOST_NAMES = 3
-"""Runs that do not go on, of which a reason gives the names."""
+MOST_REASONS = 3
+"""Why runs do not go on: so many different reasons are said."""
 
 
 @dataclass(frozen=True)
@@ -22,16 +22,13 @@ class AskedFor:
     """The cases that are wanted now."""
     whole: Collection[str]
     """All cases of the experiment or bundle."""
-    profile: str | None = None
+    described: Manifest
+    """The run that would begin now: its profile, and the code and packages here."""
     timed: bool = True
-    described: Manifest | None = None
-    """The run that would begin now: the code and packages here."""
-    is_bundle: bool = False
-    """Whether it comes in a bundle, whose keys name the code that built it, and not that which runs it."""
 
 
-def run_to_resume(folder: Path, asked: AskedFor) -> RunFolder | None:
-    """Return the run in an experiment's folder that goes on, or None when there is none.
+def run_to_resume(folder: Path, asked: AskedFor) -> tuple[RunFolder | None, str]:
+    """Return the run in an experiment's folder that goes on, or None and why none does, in brackets.
 
     It is the newest unfinished run: one in which a planned case has a row neither there nor in a newer run;
     cases that the experiment has no longer do not count.
@@ -42,89 +39,67 @@ def run_to_resume(folder: Path, asked: AskedFor) -> RunFolder | None:
     Runs that cannot go on are passed over, see `_refusal`.
     Raises `InputError` when the newest run cannot be read; older ones that cannot are passed over.
     """
-    runs = [run for run in _readable_runs(folder) if _refusal(run, asked) is None]
-    known: set[str] = set()
+    refusals = {run: _refusal(run, asked) for run in _readable_runs(folder)}
+    runs = [run for run, refusal in refusals.items() if refusal is None]
+    finished: set[str] = set()
     for run in runs:
-        known |= {row.case for row in run.results()}
-        if _is_unfinished(run, known, asked.whole):
-            return run
+        finished |= {row.case for row in run.results()}
+        if not _planned(run) & set(asked.whole) <= finished:
+            return run, ""
 
     def worth(run: RunFolder) -> tuple[int, bool]:
         return len(set(asked.cases) & _planned(run)), asked.timed and _has_times(run)
 
-    return max(runs, key=worth, default=None)
+    reasons = list(dict.fromkeys(filter(None, refusals.values())))
+    shown = "; ".join(reasons[:MOST_REASONS]) + ("; …" if len(reasons) > MOST_REASONS else "")
+    return max(runs, key=worth, default=None), f" ({shown})" if reasons else ""
 
 
-def why_none_is_resumed(folder: Path, asked: AskedFor) -> str:
-    """Return what keeps the runs in an experiment's folder from going on, in brackets; empty without any."""
-    found: dict[str, list[str]] = {}
-    for run in _readable_runs(folder):
-        refusal = _refusal(run, asked)
-        if refusal is not None:
-            found.setdefault(refusal[0], []).append(refusal[1])
-    reasons = [f"{kind}: {_names(dict.fromkeys(names))}" for kind, names in found.items()]
-    return f" ({'; '.join(reasons)})" if reasons else ""
-
-
-def _refusal(run: RunFolder, asked: AskedFor) -> tuple[str, str] | None:
-    """Return what keeps a run from going on, and what of it does, or None.
+def _refusal(run: RunFolder, asked: AskedFor) -> str | None:
+    """Return what keeps a run from going on, or None.
 
     Times and peaks of two machines, or of one with more or fewer of its cores, do not belong into one run,
     nor do two profiles.  A run that has no case of the experiment is of another one of that name.  A check
-    would lose the times of what has changed since.
+    would lose the times of what has changed since.  Keys of what came in a bundle name the code that built
+    it, and not that which runs it.
     """
-    manifest = run.manifest
+    manifest, now = run.manifest, asked.described
     if not is_of_this_machine(manifest):
-        return "runs of other machines", _machine(manifest)
-    if manifest.profile != asked.profile:
-        return "runs of other profiles", "none" if manifest.profile is None else manifest.profile
+        machine = ", ".join([manifest.processor, *(gpu.name for gpu in manifest.gpus)])
+        return f"a run of another machine: {machine}"
+    if manifest.profile != now.profile:
+        return f"a run of another profile: {manifest.profile or 'none'}"
     if _planned(run).isdisjoint(asked.whole):
-        return "runs without any case of this experiment", run.run
+        return f"a run without any case of this experiment: {run.run}"
     if not asked.timed and _has_times(run):
-        return "runs with times, which a check would not measure again", run.run
-    parts: list[Manifest | Part] = [manifest, *manifest.parts]
-    came_in_a_bundle = asked.is_bundle or any(part.built is not None for part in parts)
-    if came_in_a_bundle and asked.described is not None and not _runs_alike(parts, asked.described):
-        return "runs with other code or packages on this machine", run.run
+        return f"a run with times, which a check would not measure again: {run.run}"
+    parts: list[Manifest | Part] = [now, manifest, *manifest.parts]
+    came_in_a_bundle = any(part.built is not None for part in parts)
+    if came_in_a_bundle and not _runs_alike(manifest, now):
+        return f"a run with other code or packages on this machine: {run.run}"
     return None
 
 
-def _machine(manifest: Manifest) -> str:
-    return ", ".join([manifest.processor, *(gpu.name for gpu in manifest.gpus)])
-
-
-def _names(names: Iterable[str]) -> str:
-    """Return the first few of some names."""
-    told = list(names)
-    return ", ".join(told[:MOST_NAMES]) + (" …" if len(told) > MOST_NAMES else "")
-
-
-def _runs_alike(parts: Sequence[Manifest | Part], now: Manifest) -> bool:
-    """Whether what came in a bundle was last run and checked by the code and packages that are here now.
-
-    A part names the plugins of the cases that it was asked for; of each the last that names it counts.
-    """
-    plugins: dict[str, str] = {}
-    for part in parts:
-        plugins |= part.plugin_code
-    is_same = all(
-        getattr(parts[-1], field) == getattr(now, field) for field in ("code_digest", "packages", "python")
-    )
-    return is_same and all(plugins.get(name, code) == code for name, code in now.plugin_code.items())
+def _runs_alike(manifest: Manifest, now: Manifest) -> bool:
+    """Whether the code and packages that are here now are those that a run last went on with."""
+    latest = manifest.latest
+    names = now.plugin_code.keys() & latest.plugin_code.keys()
+    return (latest.code_digest, latest.packages, latest.python) == (
+        now.code_digest,
+        now.packages,
+        now.python,
+    ) and all(latest.plugin_code[name] == now.plugin_code[name] for name in names)
 
 
 def progress_of(run: RunFolder) -> str:
-    """Return how far a run has come, `12 of 28 cases finished`; empty where its plan is not known."""
-    planned = run.manifest.planned
-    if planned is None:
-        return ""
-    finished = {row.case for row in run.results()} & set(planned)
+    """Return how far a run has come, `12 of 28 cases finished`."""
+    planned = _planned(run)
+    finished = {row.case for row in run.results()} & planned
     return f"{len(finished)} of {counted(len(planned), 'case')} finished"
 
 
-def _readable_runs(folder: Path) -> list[RunFolder]:
-    """Return the runs that can be read, the newest first."""
-    runs = []
+def _readable_runs(folder: Path) -> Iterator[RunFolder]:
+    """Yield the runs that can be read, the newest first."""
     for index, path in enumerate(run_paths(folder)):
         try:
             run = RunFolder.open(path)
@@ -133,15 +108,7 @@ def _readable_runs(folder: Path) -> list[RunFolder]:
             if index == 0:
                 raise
             continue
-        runs.append(run)
-    return runs
-
-
-def _is_unfinished(run: RunFolder, known: Collection[str], whole: Collection[str]) -> bool:
-    """Whether a planned case of `whole` has no row; without a plan, whether the run never came to its end."""
-    if run.manifest.planned is None:
-        return run.manifest.finished is None
-    return not set(run.manifest.planned) & set(whole) <= set(known)
+        yield run
 
 
 def _has_times(run: RunFolder) -> bool:
@@ -149,6 +116,4 @@ def _has_times(run: RunFolder) -> bool:
 
 
 def _planned(run: RunFolder) -> set[str]:
-    """Return the cases of a run's plan, those that have rows where the plan is not known."""
-    planned = run.manifest.planned
-    return set(planned) if planned is not None else {row.case for row in run.results()}
+    return set(run.manifest.planned or ())

@@ -9,7 +9,7 @@ cases in flight.
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -22,11 +22,10 @@ from harness.results import manifest
 from harness.results.result import Result
 from harness.results.run_folder import RunFolder
 from harness.running.bundle import Bundle
-from harness.running.context import RunContext
+from harness.running.context import RunContext, RunSettings
 from harness.running.group import GroupRun
-from harness.running.outdated_peaks import devices_of_peaks, outdated_peaks
 from harness.running.progress import Observer
-from harness.running.resuming import AskedFor, progress_of, run_to_resume, why_none_is_resumed
+from harness.running.resuming import AskedFor, progress_of, run_to_resume
 from harness.running.signals import ended_by_signals
 from harness.workers.process import DESCRIPTORS
 
@@ -44,18 +43,6 @@ class RunSummary:
     folder: Path
     results: list[Result]
     """One row for each case, in the plan's order."""
-
-
-@dataclass(frozen=True)
-class RunSettings:
-    """How the cases of a run are gone through, see `run_experiment`."""
-
-    timed: bool
-    jobs: int = 1
-    cache_root: Path | None = None
-    bundle: Bundle | None = None
-    dump: Path | None = None
-    counters: bool = False
 
 
 def run_experiment(
@@ -128,22 +115,17 @@ def started_run(
 
     In here `run_group` makes the rows; all else is as `run_experiment` says.
     """
-    is_timed = settings.timed and experiment.timing.enabled
+    settings = replace(settings, timed=settings.timed and experiment.timing.enabled)
     with ended_by_signals() as ending, ExitStack() as stack:
-        stack.callback(_allow_workers(experiment.groups(cases) if is_timed else [], settings.jobs))
-        folder = _open_folder(
-            experiment, cases, out, resume, observer, command, settings.bundle, stack, timed=is_timed
-        )
+        timed = experiment.groups(cases) if settings.timed else []
+        stack.callback(_allow_workers(timed, settings.jobs))
+        folder = _open_folder(experiment, cases, settings, out, resume, observer, command)
+        stack.callback(folder.release)
         context = RunContext(
-            experiment=experiment,
-            folder=folder,
-            observer=observer,
-            timed=is_timed,
-            jobs=settings.jobs,
-            cache_root=settings.cache_root,
-            bundle=settings.bundle,
-            dump=None if settings.dump is None else settings.dump.resolve(),
-            counters=settings.counters,
+            experiment,
+            folder,
+            observer,
+            settings,
             earlier={result.case: result for result in folder.results()},
             earlier_rounds=folder.rounds(),
             ending=ending,
@@ -169,17 +151,8 @@ def joined_run(
     Several processes can: rows are appended under a lock.  `scratch` names this one among them.
     """
     with ended_by_signals() as ending, ExitStack() as stack:
-        context = RunContext(
-            experiment=experiment,
-            folder=folder,
-            observer=observer,
-            timed=False,
-            jobs=settings.jobs,
-            cache_root=settings.cache_root,
-            dump=None if settings.dump is None else settings.dump.resolve(),
-            scratch=scratch,
-            ending=ending,
-        )
+        settings = replace(settings, timed=False)
+        context = RunContext(experiment, folder, observer, settings, scratch=scratch, ending=ending)
         stack.callback(ending.ended)
         stack.callback(context.close)
         stack.callback(ending.begin)
@@ -230,10 +203,10 @@ def _finish(context: RunContext) -> Callable[..., None]:
 
     def finish(kind: object, error: BaseException | None, trace: object) -> None:
         with contextlib.suppress(*([StorageError] if error is not None else [])):
-            context.settle_peaks()
-            context.tell_of_speedups()
+            context.settle()
             context.folder.finish(context.timed_share.share)
-            context.tell_timed_share()
+            if context.timed_share.share is not None:
+                context.observer.message(context.timed_share.described())
 
     return finish
 
@@ -261,7 +234,7 @@ def together(groups: Iterable[Sequence[Case]], context: RunContext) -> Iterator[
             yield gathered
             gathered = []
         gathered.extend(group)
-        if is_timed or len(gathered) >= CASES_FOR_EACH_JOB * context.jobs:
+        if is_timed or len(gathered) >= CASES_FOR_EACH_JOB * context.settings.jobs:
             yield gathered
             gathered = []
     if gathered:
@@ -271,44 +244,31 @@ def together(groups: Iterable[Sequence[Case]], context: RunContext) -> Iterator[
 def _open_folder(
     experiment: Experiment,
     cases: Sequence[Case],
+    settings: RunSettings,
     out: Path,
     resume: bool,
     observer: Observer,
     command: Sequence[str],
-    bundle: Bundle | None,
-    stack: ExitStack,
-    *,
-    timed: bool,
 ) -> RunFolder:
-    """Return the folder of the run that goes on, or of a new one, with these cases in its plan.
-
-    It is locked until the stack is closed.
-    """
-    wanted = [case.id for case in cases]
-    if bundle is None:
-        described = manifest.of_experiment(experiment, cases, command)
-    else:
-        described = manifest.of_experiment(experiment, cases, command, bundle.command_words)
+    """Return the locked folder of the run that goes on, or of a new one, with these cases in its plan."""
+    bundle = settings.bundle
+    named_by = () if bundle is None else bundle.command_words
+    described = manifest.of_experiment(experiment, cases, command, named_by)
+    if bundle is not None:
         described = described.model_copy(update={"built": bundle.index.manifest})
-    if timed:
-        described = described.model_copy(update={"devices_of_peaks": devices_of_peaks(cases)})
+    wanted = [case.id for case in cases]
     whole = [case.id for case in (experiment.cases() if bundle is None else bundle.cases())]
-    asked = AskedFor(
-        wanted, whole, experiment.profile, timed=timed, described=described, is_bundle=bundle is not None
-    )
-    folder = run_to_resume(out / experiment.name, asked) if resume else None
+    folder, why_not = None, ""
+    if resume:
+        asked = AskedFor(wanted, whole, described, settings.timed)
+        folder, why_not = run_to_resume(out / experiment.name, asked)
     if folder is not None:
         folder.lock()
-        stack.callback(folder.release)
-        progress = progress_of(folder)
-        observer.message(f"resuming run {folder.run}" + (f": {progress}" if progress else ""))
-        folder.forget_peaks(outdated_peaks(folder.manifest, described))
+        observer.message(f"resuming run {folder.run}: {progress_of(folder)}")
         folder.mark_resumed(described)
     else:
         if resume:
-            why = why_none_is_resumed(out / experiment.name, asked)
-            observer.message(f"no run of {experiment.name} in {out} to resume{why}: starting a new one")
+            observer.message(f"no run of {experiment.name} in {out} to resume{why_not}: starting a new one")
         folder = RunFolder.create(out, experiment.name, described)
-        stack.callback(folder.release)
     folder.plan(wanted, whole)
     return folder

@@ -7,10 +7,9 @@ of cases that nothing is wrong with, or none of cases that were measured.
 import os
 import signal
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -28,20 +27,6 @@ class Ending:
         self.asked = False
         self._signals = 0
         self._is_ending = False
-        self._before: dict[int, Any] = {}
-
-    def take(self, numbers: Iterable[int]) -> list[int]:
-        """Answer these signals from now on, as far as nobody else does; return which."""
-        taken = [number for number in numbers if signal.getsignal(number) in UNTOUCHED]
-        for number in taken:
-            self._before[number] = signal.getsignal(number)
-            signal.signal(number, self._answer)
-        return taken
-
-    def give_back(self, numbers: Iterable[int]) -> None:
-        """Let these signals do what they did before."""
-        for number in numbers:
-            signal.signal(number, self._before.pop(number))
 
     def require_none(self) -> None:
         """Raise `KeyboardInterrupt` where a signal has asked to end, and whatever it interrupted went on."""
@@ -56,7 +41,8 @@ class Ending:
         """Let signals interrupt again what comes after such an end."""
         self._is_ending = False
 
-    def _answer(self, number: int, frame: FrameType | None) -> None:
+    def answer(self, number: int, frame: FrameType | None) -> None:
+        """Ask to end, or end the process at once where that was asked for before."""
         self._signals += 1
         if self._signals >= AT_ONCE:
             signal.signal(number, signal.SIG_DFL)
@@ -70,25 +56,28 @@ _present: Ending | None = None
 
 
 @contextmanager
-def ended_by_signals(numbers: Iterable[int] = ENDING) -> Iterator[Ending]:
+def ended_by_signals() -> Iterator[Ending]:
     """Let the first of these signals raise `KeyboardInterrupt` in here, and the next ones wait.
 
     The third one ends the process at once.  A signal that is ignored, or that the caller handles, stays as it
-    is; so do all outside the main thread, which alone can receive them.  In here more signals can be taken
-    in the same way: all of them ask for the same end, up to the end of the outermost.
+    is; so do all outside the main thread, which alone can receive them.  Within another one this is the same
+    end, up to that of the outermost.
     """
     global _present
     if threading.current_thread() is not threading.main_thread():
         yield Ending()
         return
-    outer, ending = _present, _present or Ending()
-    _present = ending
-    taken = ending.take(numbers)
+    if _present is not None:
+        yield _present
+        return
+    ending = _present = Ending()
+    before = {number: signal.getsignal(number) for number in ENDING}
+    taken = [number for number in ENDING if before[number] in UNTOUCHED]
+    for number in taken:
+        signal.signal(number, ending.answer)
     try:
         yield ending
     finally:
-        _present = outer
-        if outer is None:
-            ending.give_back(list(ending._before))
-        elif not ending.asked:
-            ending.give_back(taken)
+        _present = None
+        for number in taken:
+            signal.signal(number, before[number])

@@ -50,4 +50,5 @@ class TimedShare:
         rest = self.seconds - sum(self.parts.values())
         largest = sorted(self.parts.items(), key=lambda part: -part[1])
         parts = [*largest, ("the rest", max(0.0, rest))]
-        return ", ".join(f"{part} {seconds / self.seconds:.0%}" for part, seconds in parts)
+        shares = ", ".join(f"{part} {seconds / self.seconds:.0%}" for part, seconds in parts)
+        return f"timing took {self.seconds:.1f} s: {shares}"

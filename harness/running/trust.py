@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from harness.running.timing_requests import FreshCallsRequest, SampleRequest
+from harness.running.prepared_case import FreshCallsRequest, SampleRequest
 from harness.status import Status
 from harness.workers.process import WorkerFailure, WorkerProcess
 from harness.workers.protocol import FreshCall, Sampled

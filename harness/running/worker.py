@@ -21,12 +21,12 @@ from harness.errors import one_line
 from harness.machine.placement import elsewhere
 from harness.processes.lives import live
 from harness.processes.own_memory import limit_memory
-from harness.running import check_requests, peak_sampling, timing_requests
+from harness.running import check_requests, peak_sampling, prepared_case
 from harness.running.failure_kinds import failure_kind
 from harness.workers.import_path import take_import_path
 from harness.workers.protocol import Failed, Greeting, Life, Request, receive_message, send_message
 
-NEEDED_IN_ALL_LIVES = (check_requests, timing_requests, peak_sampling)
+NEEDED_IN_ALL_LIVES = (check_requests, prepared_case, peak_sampling)
 """Modules of requests that are imported once, and not in each life."""
 
 

@@ -201,13 +201,6 @@ class Sampled(_Message):
     """See `harness.artifact.artifact.Sample`."""
 
 
-class InputsGiven(_Message):
-    """The bound call has other inputs."""
-
-    is_in_place: bool
-    """Whether the call took them; else the code was bound anew."""
-
-
 class PeakMeasured(_Message):
     """A sample of what a target can do at most."""
 

@@ -20,18 +20,6 @@ from harness.variants.schedule import StageRecord
 pytestmark = pytest.mark.usefixtures("example_plugin")
 
 
-def test_the_key_is_stable() -> None:
-    assert find_key(example_case()) == find_key(example_case())
-
-
-def test_an_artifact_says_what_its_variant_chose(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from attention_example.variant import NumpyAttention
-
-    monkeypatch.setattr(NumpyAttention, "chosen", lambda self, case: {"block": 4})
-    built = build_case(example_case(), ArtifactCache(tmp_path))
-    assert built.artifact.chosen == {"block": 4}
-
-
 @pytest.mark.parametrize("change", ["parameters", "variant", "code", "tools", "device", "source"])
 def test_the_key_changes_with_all_that_the_build_depends_on(
     change: str, monkeypatch: pytest.MonkeyPatch
@@ -40,6 +28,7 @@ def test_the_key_changes_with_all_that_the_build_depends_on(
     from attention_example.variant import NumpyAttention
 
     before = find_key(example_case()).key
+    assert find_key(example_case()).key == before
     case = example_case()
     if change == "parameters":
         case = example_case(block=8)
@@ -86,17 +75,10 @@ def test_an_unknown_parameter_is_bad_input_and_names_the_known_ones() -> None:
         build(example_case(blok=8))
 
 
-def test_an_unknown_option_of_the_target_is_bad_input() -> None:
-    case = Case(problem=PROBLEM, variant="numpy-attention", target="numpy", target_options={"cores": 2})
-    with pytest.raises(InputError, match=r"target 'numpy': cores: unknown key; allowed: threads"):
-        find_key(case)
-
-
 @pytest.mark.parametrize(
     ("variant", "error", "message"),
     [
         ("missing-dependency", UnsupportedError, r"install attention-harness\[baselines\]"),
-        ("not-importable", BuildError, "No module named 'a_package_that_is_not_installed'"),
         ("build-error", BuildError, "expected 3 operands"),
         ("abort", BuildError, "crashed: SIGABRT: Assertion"),
     ],
@@ -104,12 +86,6 @@ def test_an_unknown_option_of_the_target_is_bad_input() -> None:
 def test_a_build_that_fails_raises(variant: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         build(example_case(variant))
-
-
-def test_a_build_for_a_target_that_cannot_be_imported_fails() -> None:
-    case = example_case().model_copy(update={"target": "not-importable"})
-    with pytest.raises(BuildError, match=r"target 'not-importable' .* cannot be imported: No module named"):
-        build(case)
 
 
 @pytest.mark.parametrize(
@@ -132,16 +108,6 @@ def test_a_refusal_while_building_names_the_parameters_asked_for(
     with pytest.raises(UnsupportedError) as caught:
         build_case(example_case(block=block), ArtifactCache(tmp_path))
     assert str(caught.value) == said
-
-
-def test_a_target_may_refuse_generated_kernels() -> None:
-    with pytest.raises(UnsupportedError, match="flash on numpy: target numpy compiles no kernels"):
-        build(example_case("flash"))
-
-
-def test_a_build_that_hangs_raises_after_its_limit() -> None:
-    with pytest.raises(BuildError, match="timed-out: no answer within the limit of 1 s"):
-        build(example_case("hang-build"), timeout_s=1.0)
 
 
 def test_kernels_are_generated_once_for_the_key_and_the_build(
@@ -176,9 +142,8 @@ def test_a_build_of_kept_kernels_is_that_of_new_ones(tmp_path: Path) -> None:
             assert file.read_bytes() == (new / file.name).read_bytes(), file.name
 
 
-@pytest.mark.parametrize("answer", [False, "", 3])
-def test_what_is_no_reason_is_a_plugin_s_mistake(answer: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_reason_is_a_plugin_s_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = AttentionProblem(heads=1, seq_q=8, head_dim=8)
-    monkeypatch.setattr(Flash, "supports", lambda self, problem, target: answer)
+    monkeypatch.setattr(Flash, "supports", lambda self, problem, target: False)
     with pytest.raises(PluginError, match=r"variant 'flash': supports: found .*, expected None or a reason"):
         require_supported(Case(problem=problem, variant="flash", target="cpu"))

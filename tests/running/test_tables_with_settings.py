@@ -8,6 +8,7 @@ from running.test_runner import Quiet, run
 
 from harness.problem.case import Case
 from harness.problem.changing_inputs import TURNED
+from harness.running.context import RunSettings
 from harness.running.expectations import ExpectRequest
 from harness.running.runner import together
 from harness.status import Status
@@ -38,10 +39,6 @@ def test_some_problems_are_only_checked_and_others_timed_with_inputs_of_their_ow
         12: (Status.PASSED, False, both),
         16: (Status.PASSED, True, own),
     }
-
-
-def test_a_resumed_run_keeps_rows_that_need_no_time(tmp_path: Path) -> None:
-    run(experiment(), tmp_path)
     observer = Quiet()
     run(experiment(), tmp_path, observer, resume=True)
     assert observer.kept_cases == ["numpy-attention"] * 3
@@ -50,10 +47,9 @@ def test_a_resumed_run_keeps_rows_that_need_no_time(tmp_path: Path) -> None:
 class Context:
     """Of a run, as much as decides which groups go together."""
 
-    jobs = 1
-
     def __init__(self, timed: set[str]) -> None:
         self._timed = timed
+        self.settings = RunSettings(timed=True)
 
     def times(self, case: Case) -> bool:
         return case.id in self._timed

@@ -24,21 +24,8 @@ def test_the_share_is_of_all_timings(now: list[float]) -> None:
                 now[0] += 3.0
             now[0] += 1.0
     assert (share.seconds, share.share) == (10.0, 0.6)
-    assert share.described() == "samples 60%, starts 20%, the rest 20%"
+    assert share.described() == "timing took 10.0 s: samples 60%, starts 20%, the rest 20%"
 
 
 def test_without_timings_there_is_no_share() -> None:
     assert TimedShare().share is None
-
-
-def test_a_timing_that_ends_early_counts(now: list[float]) -> None:
-    share = TimedShare()
-
-    def interrupted() -> None:
-        with share.timing():
-            now[0] += 2.0
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert share.seconds == 2.0

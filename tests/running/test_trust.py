@@ -5,14 +5,9 @@ import itertools
 import pytest
 
 from harness.running import trust
-from harness.running.timing_requests import FreshCallsRequest, SampleRequest
+from harness.running.prepared_case import FreshCallsRequest, SampleRequest
 from harness.running.trust import ClockedSample, FirstCalls, distrust_of_first_calls, distrust_of_samples
 from harness.workers.protocol import Done, Sampled
-
-
-def test_clocks_that_agree_are_believed() -> None:
-    assert distrust_of_samples([ClockedSample(1e-3, 1.2e-3)], is_of_device=False) is None
-    assert distrust_of_samples([], is_of_device=False) is None
 
 
 def test_new_inputs_are_no_part_of_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:

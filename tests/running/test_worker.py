@@ -1,5 +1,4 @@
 import os
-import resource
 import signal
 import socket
 import subprocess
@@ -18,11 +17,9 @@ from harness.building.case_build import BuildRequest, KeyRequest
 from harness.machine import memory_kills
 from harness.oracle.expected import Expected, expect
 from harness.problem.inputs import make_inputs
-from harness.processes.own_memory import limit_memory
 from harness.running.check_requests import BindRequest, CheckedCall, CheckRequest, LoadRequest, RunRequest
 from harness.running.expectations import ExpectRequest
-from harness.running.peak_sampling import PeakRequest
-from harness.running.timing_requests import PrepareStartsRequest, SampleRequest, StartRequest
+from harness.running.prepared_case import PrepareStartsRequest, SampleRequest, StartRequest
 from harness.running.worker import answer
 from harness.status import Status
 from harness.workers import process
@@ -32,7 +29,6 @@ from harness.workers.process import (
     worker_environment,
 )
 from harness.workers.protocol import (
-    Failed,
     Life,
     Request,
 )
@@ -87,26 +83,6 @@ def test_a_new_life_has_nothing_of_the_last_one(worker: WorkerProcess) -> None:
     assert not psutil.pid_exists(first)
 
 
-def test_a_new_life_does_what_the_first_did(worker: WorkerProcess) -> None:
-    folder = build(worker, "numpy-attention")
-    for _ in range(3):
-        worker.restart()
-        worker.request(LoadRequest(folder=folder), LIMIT_S)
-        worker.request(BindRequest(distribution="normal", seed=0), LIMIT_S)
-        worker.request(RunRequest(), LIMIT_S)
-
-
-def test_a_worker_that_has_died_does_not_begin_anew(worker: WorkerProcess) -> None:
-    os.kill(worker.pid, signal.SIGKILL)
-    worker.restart()
-    assert "killed from outside" in failure_of(worker, RunRequest()).reason
-
-
-def test_a_module_that_cannot_be_imported_leaves_the_worker_alive() -> None:
-    with WorkerProcess(threads=1, modules=["json.decoder", "no_such_module"]) as worker:
-        assert "before bind" in failure_of(worker, RunRequest()).reason
-
-
 def test_a_case_is_built_loaded_run_checked_and_sampled(worker: WorkerProcess, tmp_path: Path) -> None:
     expectation = tmp_path / "expected"
     request = ExpectRequest(problem=PROBLEM, distribution="normal", seed=0, file=expectation)
@@ -137,10 +113,6 @@ def test_a_case_is_built_loaded_run_checked_and_sampled(worker: WorkerProcess, t
     assert os.sched_getaffinity(worker.pid) == allowed, "the next life is free"
 
 
-def test_no_sample_is_taken_before_a_start(worker: WorkerProcess) -> None:
-    assert "before a start" in failure_of(worker, SampleRequest(number=2, min_seconds=0.001)).reason
-
-
 def test_the_output_is_poisoned_before_it_is_checked(worker: WorkerProcess, tmp_path: Path) -> None:
     expectation = tmp_path / "expected"
     request = ExpectRequest(problem=PROBLEM, distribution="normal", seed=0, file=expectation)
@@ -154,37 +126,12 @@ def test_the_output_is_poisoned_before_it_is_checked(worker: WorkerProcess, tmp_
     assert verdicts[1].error_ratio == float("inf")
 
 
-def test_the_second_build_comes_from_the_cache(worker: WorkerProcess) -> None:
-    request = BuildRequest(case=example_case(block=5))
-    first, second = (worker.request(request, LIMIT_S) for _ in range(2))
-    assert (first.cached, second.cached) == (False, True)
-    assert second.artifact == first.artifact
-
-
-def test_the_peak_is_the_targets(worker: WorkerProcess) -> None:
-    peak = worker.request(PeakRequest(target="numpy", dtype="f32"), LIMIT_S)
-    assert peak.flops is not None
-    assert peak.flops > 0
-
-
 def test_an_exception_is_told_and_the_worker_lives_on(worker: WorkerProcess) -> None:
     load(worker, "raises")
     failure = failure_of(worker, RunRequest())
     assert (failure.status, failure.reason) == (Status.CRASHED, "RuntimeError: the launch was refused")
     assert "with details on a second line" in failure.log
     assert worker.request(KeyRequest(case=example_case()), LIMIT_S).device.startswith("NumPy")
-
-
-def test_memory_is_limited(worker: WorkerProcess) -> None:
-    load(worker, "oom")
-    failure = failure_of(worker, RunRequest())
-    assert failure.status is Status.OUT_OF_MEMORY
-
-
-def test_a_worker_that_died_says_so_again(worker: WorkerProcess) -> None:
-    failure_of(worker, BuildRequest(case=example_case("exits")))
-    failure = failure_of(worker, KeyRequest(case=example_case()))
-    assert (failure.status, failure.reason) == (Status.CRASHED, "the worker ended with exit status 7")
 
 
 def test_a_request_that_takes_too_long_ends_the_worker(worker: WorkerProcess) -> None:
@@ -194,8 +141,8 @@ def test_a_request_that_takes_too_long_ends_the_worker(worker: WorkerProcess) ->
     assert not worker.alive
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_worker_that_is_killed_from_outside_says_so(worker: WorkerProcess, number: signal.Signals) -> None:
+def test_a_worker_that_is_killed_from_outside_says_so(worker: WorkerProcess) -> None:
+    number = signal.SIGKILL
     worker.request(KeyRequest(case=example_case()), LIMIT_S)
     os.kill(worker.pid, number)
     failure = failure_of(worker, KeyRequest(case=example_case()))
@@ -203,10 +150,8 @@ def test_a_worker_that_is_killed_from_outside_says_so(worker: WorkerProcess, num
     assert failure.reason == f"the worker was killed from outside ({number.name})"
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_a_worker_whose_guardian_is_killed_from_outside_says_so(
-    worker: WorkerProcess, number: signal.Signals
-) -> None:
+def test_a_worker_whose_guardian_is_killed_from_outside_says_so(worker: WorkerProcess) -> None:
+    number = signal.SIGTERM
     worker.request(KeyRequest(case=example_case()), LIMIT_S)
     worker.send(BuildRequest(case=example_case("hang-build")), LIMIT_S)
     psutil.Process(worker.pid).parent().send_signal(number)
@@ -258,13 +203,6 @@ def test_folders_that_are_relative_mean_the_same_to_a_worker(
     assert (tmp_path / "expected").exists()
 
 
-def test_a_closed_worker_is_gone() -> None:
-    process = WorkerProcess()
-    process.close()
-    process.close()
-    assert not psutil.pid_exists(process.pid)
-
-
 def test_workers_end_with_a_parent_that_is_killed_even_in_an_endless_loop() -> None:
     paths = [str(Path(__file__).parents[1]), os.environ["PYTHONPATH"]]
     parent = subprocess.Popen(
@@ -280,11 +218,6 @@ def test_workers_end_with_a_parent_that_is_killed_even_in_an_endless_loop() -> N
     assert parent.returncode == -signal.SIGKILL
     _, alive = psutil.wait_procs([orphan], timeout=30)
     assert alive == []
-
-
-def test_a_run_before_load_is_a_failure() -> None:
-    response = answer(RunRequest(), Life())
-    assert response == Failed(failure="crashed", message="RuntimeError: a run was asked for before bind")
 
 
 def test_code_that_is_not_that_of_its_key_is_not_loaded(worker: WorkerProcess) -> None:
@@ -323,13 +256,6 @@ def test_a_silent_worker_whose_child_holds_the_channel_is_noticed(
     held_open.close()
     silent.close()
     assert caught.value.reason == "the worker was killed from outside (SIGKILL)"
-
-
-def test_a_limit_of_memory_is_in_gb_as_the_documents_say(monkeypatch: pytest.MonkeyPatch) -> None:
-    limits: list[tuple[int, tuple[int, int]]] = []
-    monkeypatch.setattr(resource, "setrlimit", lambda kind, values: limits.append((kind, values)))
-    limit_memory(1.5)
-    assert limits == [(resource.RLIMIT_DATA, (1_500_000_000, 1_500_000_000))]
 
 
 class Late(BoundCall):

@@ -10,7 +10,8 @@ from test_iree_runtime import without_barrier
 from harness.oracle.expected import expect
 from harness.problem.inputs import make_inputs
 from harness.results.row_maker import CaseRecord
-from harness.running.checking import CheckFailure, ExpectationFiles, check_case
+from harness.running.checking import CheckFailure, check_case
+from harness.running.expectations import ExpectationFiles
 from harness.running.group import TIMED_EXECUTORS
 from harness.status import Status
 from harness.workers.process import WorkerProcess

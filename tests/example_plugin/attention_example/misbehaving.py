@@ -47,7 +47,6 @@ class Abort(Misbehaving):
     name = "abort"
 
     def build(self, case: Case, key: str, folder: Path) -> Artifact:
-        """Die as LLVM does."""
         print("Loading the module", file=sys.stderr)
         print("Assertion `isa<To>(Val)' failed.", file=sys.stderr, flush=True)
         os.abort()
@@ -59,7 +58,6 @@ class AbortInStage(Misbehaving):
     name = "abort-in-stage"
 
     def build(self, case: Case, key: str, folder: Path) -> Artifact:
-        """Leave one stage, and die."""
         stages = (Stage("begun", "", lambda _: "module {}"), Stage("ended", "", lambda _: os.abort()))
         StageRecorder(folder, stages).run_all(stages, None)
         return super().build(case, key, folder)
@@ -71,7 +69,6 @@ class CompilerError(Misbehaving):
     name = "build-error"
 
     def build(self, case: Case, key: str, folder: Path) -> Artifact:
-        """Refuse."""
         raise BuildError("error: 'linalg.generic' op expected 3 operands")
 
 
@@ -81,7 +78,6 @@ class HangBuild(Misbehaving):
     name = "hang-build"
 
     def build(self, case: Case, key: str, folder: Path) -> Artifact:
-        """Run for ever."""
         endless_loop()
 
 
@@ -91,7 +87,6 @@ class Exits(Misbehaving):
     name = "exits"
 
     def build(self, case: Case, key: str, folder: Path) -> Artifact:
-        """Leave without a word."""
         os._exit(7)
 
 
@@ -101,7 +96,6 @@ class BuildOnly(Misbehaving):
     name = "build-only"
 
     def build(self, case: Case, key: str, folder: Path) -> Artifact:
-        """Say that nothing can run it."""
         update = {"executor": "none", "why_not_run": "no such device"}
         return super().build(case, key, folder).model_copy(update=update)
 
@@ -112,7 +106,6 @@ class Refused(Misbehaving):
     name = "refused"
 
     def build(self, case: Case, key: str, folder: Path) -> Artifact:
-        """Keep what there was until then."""
         update = {"executor": "none", "refusal": "mycc: no registers left"}
         return super().build(case, key, folder).model_copy(update=update)
 
@@ -123,7 +116,6 @@ class MissingDependency(Misbehaving):
     name = "missing-dependency"
 
     def supports(self, problem: AttentionProblem, target: str) -> str | None:
-        """Return what to install."""
         return "install attention-harness[baselines]"
 
 
@@ -133,7 +125,6 @@ class DiskFull(Misbehaving):
     name = "disk-full"
 
     def build(self, case: Case, key: str, folder: Path) -> Artifact:
-        """Write to a device that is always full."""
         with open("/dev/full", "wb", buffering=0) as file:
             file.write(b"x")
         raise OSError(errno.ENOSPC, "here /dev/full has room")
@@ -145,7 +136,6 @@ class LeavesChildren(Misbehaving):
     name = "leaves-children"
 
     def build(self, case: Case, key: str, folder: Path) -> Artifact:
-        """Start a process in each way there is, leave temporary files, and hang."""
         sleep = ["sleep", "90"]
         children = [
             subprocess.Popen(sleep),
@@ -167,10 +157,7 @@ class Segfault(Misbehaving):
     name = "segfault"
 
     class Call(NumpyCall):
-        """Crashes."""
-
         def run(self) -> None:
-            """Read address 0."""
             ctypes.string_at(0)
 
 
@@ -180,10 +167,7 @@ class Hang(Misbehaving):
     name = "hang"
 
     class Call(NumpyCall):
-        """Hangs."""
-
         def run(self) -> None:
-            """Run for ever."""
             endless_loop()
 
 
@@ -193,10 +177,7 @@ class OutOfMemory(Misbehaving):
     name = "oom"
 
     class Call(NumpyCall):
-        """Allocates."""
-
         def run(self) -> None:
-            """Allocate 64 MiB again and again; only under a memory limit does this end well."""
             blocks = []
             while len(blocks) < 1000:
                 blocks.append(np.empty(2**23))
@@ -208,7 +189,6 @@ class ToolKilled(NumpyAttention):
     name = "tool-killed"
 
     def build(self, case: Case, key: str, folder: Path) -> Artifact:
-        """Run a program that is ended as `kill` does."""
         run_program(["sh", "-c", "kill $$"], 30)
         return super().build(case, key, folder)
 
@@ -219,10 +199,7 @@ class Killed(Misbehaving):
     name = "killed"
 
     class Call(NumpyCall):
-        """Is killed."""
-
         def run(self) -> None:
-            """Do what the kernel does when memory runs out."""
             os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -232,10 +209,7 @@ class Raises(Misbehaving):
     name = "raises"
 
     class Call(NumpyCall):
-        """Raises."""
-
         def run(self) -> None:
-            """Raise."""
             raise RuntimeError("the launch was refused\nwith details on a second line")
 
 
@@ -245,10 +219,7 @@ class Wrong(Misbehaving):
     name = "wrong"
 
     class Call(NumpyCall):
-        """Computes one tile wrongly."""
-
         def run(self) -> None:
-            """Shift the last two queries of the last head."""
             super().run()
             self.result[-1, -1, -2:] += 0.5
 
@@ -259,10 +230,7 @@ class Overflows(Misbehaving):
     name = "overflows"
 
     class Call(NumpyCall):
-        """Computes exponentials of the scores themselves."""
-
         def run(self) -> None:
-            """Compute all rows at once."""
             q, k, v = (array.astype(np.float32) for array in (self.inputs.q, self.inputs.k, self.inputs.v))
             weights = np.exp(self.problem.scale * (q @ k.swapaxes(-1, -2)))
             self.result[...] = (weights @ v) / weights.sum(axis=-1, keepdims=True)
@@ -274,12 +242,9 @@ class Stale(Misbehaving):
     name = "stale"
 
     class Call(NumpyCall):
-        """Leaves a part as it was."""
-
         runs: ClassVar[int] = 0
 
         def run(self) -> None:
-            """Skip the first queries from the second run on."""
             first = 0 if Stale.Call.runs == 0 else 2
             Stale.Call.runs += 1
             self.run_block(slice(first, None))
@@ -291,18 +256,14 @@ class Drifts(Misbehaving):
     name = "drifts"
 
     class Call(NumpyCall):
-        """Writes zeros after a sample."""
-
         is_timed = False
 
         def sample(self, min_seconds: float) -> Sample:
-            """Take one, right still."""
             sample = super().sample(min_seconds)
             self.is_timed = True
             return sample
 
         def run(self) -> None:
-            """Compute, until it is timed."""
             if self.is_timed:
                 self.result.fill(0)
             else:
@@ -315,10 +276,7 @@ class Accumulates(Misbehaving):
     name = "accumulates"
 
     class Call(NumpyCall):
-        """Adds, unless its output is poisoned."""
-
         def run(self) -> None:
-            """Compute, and add what there was."""
             before = np.nan_to_num(self.result.copy())
             super().run()
             self.result += before
@@ -330,10 +288,7 @@ class Mutates(Misbehaving):
     name = "mutates"
 
     class Call(NumpyCall):
-        """Overwrites one key, the last thing that it does."""
-
         def run(self) -> None:
-            """Compute, then write."""
             super().run()
             self.inputs.k[-1, -1, -1] *= 1 + 2**-20
 
@@ -344,12 +299,9 @@ class KeepsScales(Misbehaving):
     name = "keeps-scales"
 
     class Call(NumpyCall):
-        """Has the range of V that the first call had, as code has that was calibrated for small integers."""
-
         largest: float | None = None
 
         def run(self) -> None:
-            """Compute with what is left of V in the first range."""
             if self.largest is None:
                 self.largest = float(np.abs(self.inputs.v).max())
             inputs = self.inputs
@@ -364,12 +316,9 @@ class KnowsValues(Misbehaving):
     name = "knows-values"
 
     class Call(NumpyCall):
-        """Has the V that was there when the first row was another one."""
-
         kept: np.ndarray | None = None
 
         def run(self) -> None:
-            """Compute with the V that was kept."""
             inputs = self.inputs
             if self.kept is None or not np.array_equal(self.kept[..., 0, :], inputs.v[..., 0, :]):
                 self.kept = inputs.v.copy()
@@ -384,10 +333,7 @@ class ReadsBeyond(Misbehaving):
     name = "reads-beyond"
 
     class Call(NumpyCall):
-        """Has a tile more than there are values."""
-
         def run(self) -> None:
-            """Compute, and add nothing."""
             super().run()
             v = self.inputs.v
             beyond = (ctypes.c_float * (TILE * v.shape[-1])).from_address(v.ctypes.data + v.nbytes)
@@ -401,10 +347,7 @@ class WritesLate(Misbehaving):
     name = "writes-late"
 
     class Call(NumpyCall):
-        """Writes its last head some time after it has returned."""
-
         def run(self) -> None:
-            """Compute all of it, and leave a part to be written."""
             super().run()
             last = self.result[:, -1].copy()
             self.result[:, -1] = np.nan
@@ -418,13 +361,10 @@ class TakesOnlyValues(Misbehaving):
     name = "takes-only-values"
 
     class Call(NumpyCall):
-        """Has the probabilities of the inputs that it was bound to."""
-
         def __init__(self, problem: AttentionProblem, inputs: Inputs, block: int) -> None:
             super().__init__(problem, replace(inputs, q=inputs.q.copy(), k=inputs.k.copy()), block)
 
         def take_inputs(self, inputs: Inputs) -> bool:
-            """Take V."""
             self.inputs = replace(self.inputs, v=inputs.v)
             return True
 
@@ -435,12 +375,9 @@ class Races(Misbehaving):
     name = "races"
 
     class Call(NumpyCall):
-        """Loses the last row in every twentieth call of this process."""
-
         calls: ClassVar[list[int]] = []
 
         def run(self) -> None:
-            """Compute, and lose a row now and then."""
             super().run()
             self.calls.append(1)
             if len(self.calls) % 20 == 0:
@@ -453,10 +390,7 @@ class DiesWhenTimed(Misbehaving):
     name = "dies-when-timed"
 
     class Call(NumpyCall):
-        """Crashes when a sample is taken."""
-
         def sample(self, min_seconds: float) -> Sample:
-            """Crash."""
             ctypes.string_at(0)
             return super().sample(min_seconds)
 

@@ -4,7 +4,7 @@ from variants.native_runs import build, judge
 from harness import plugins
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
-from harness.running.peak_names import name_peak
+from harness.running.peaks import peak_name
 from harness.targets.cpu import chip as chips
 from harness.targets.cpu.chip import AVX2, AVX512, chip
 
@@ -51,9 +51,9 @@ def test_capabilities_name_the_chips_that_run_here(machine):
 
 def test_types_that_are_computed_alike_share_a_peak():
     """f16 and bf16 problems are computed in f32."""
-    names = {name_peak(example("cpu", dtype)).name for dtype in ("f32", "f16", "bf16")}
+    names = {peak_name(example("cpu", dtype)) for dtype in ("f32", "f16", "bf16")}
     assert names == {"cpu f32 threads=2"}
-    assert name_peak(example("cuda:sm_80", "f16")).name == "cuda:sm_80 f16 threads=2"
+    assert peak_name(example("cuda:sm_80", "f16")) == "cuda:sm_80 f16 threads=2"
 
 
 def example(target: str, dtype: str) -> Case:
