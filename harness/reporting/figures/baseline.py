@@ -51,7 +51,7 @@ def compare(frame: pd.DataFrame, wanted: str | None) -> pd.DataFrame:
         expected = ", ".join(labels_in(frame))
         raise InputError(f"figures.speedup.baseline: found {wanted!r}, expected one of {expected}")
     if is_paired.any() and not is_series:
-        is_recorded = frame["label"].astype(str).isin(over[is_paired])
+        is_recorded = _without_run(frame).isin(frame.loc[is_paired, BASELINE_LABEL])
         is_own_case = (frame["baseline_case"] == frame["case"]).fillna(False)
         is_baseline &= is_own_case | (frame["baseline_case"].isna() & is_recorded)
     rows, paired = frame[~is_baseline], is_paired[~is_baseline]
@@ -103,6 +103,14 @@ def _with_run(rows: pd.DataFrame, names: pd.Series[str]) -> pd.Series[str]:
     return names + " (" + rows[RUN_LABEL] + ")" if RUN_LABEL in rows else names
 
 
+def _without_run(rows: pd.DataFrame) -> pd.Series[str]:
+    """Return what the series of rows are called without their runs."""
+    labels = rows["label"].astype(str)
+    if RUN_LABEL not in rows:
+        return labels
+    return labels.combine(rows[RUN_LABEL], lambda label, run: label.removesuffix(f" ({run})"))
+
+
 def _baseline_of_each(
     rows: pd.DataFrame, baseline: pd.DataFrame, wanted: str, *, names_run: bool
 ) -> pd.DataFrame:
@@ -118,10 +126,7 @@ def _baseline_of_each(
         raise InputError(
             f"figures.speedup.baseline: {wanted!r} has several parameter sets, expected one of {expected}"
         )
-    labels = times.pop("label").astype(str)
-    if RUN_LABEL in baseline and not names_run:
-        runs = baseline[RUN_LABEL]
-        labels = labels.combine(runs, lambda label, run: label.removesuffix(f" ({run})"))
+    labels = times.pop("label").astype(str) if names_run else _without_run(baseline)
     return rows[keys].merge(times.assign(series=labels), on=keys, how="left").set_index(rows.index)
 
 

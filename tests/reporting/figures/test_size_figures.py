@@ -124,7 +124,9 @@ def test_bars_are_recompute_factors_without_times() -> None:
 def test_a_figure_can_be_over_skew() -> None:
     starts = {1: "0,8,16", 4: "0,16,20,20", 32: "0,32,33"}
     rows = [
-        make_result("flash", 64, mask="lengths", cu_seqlens_q=of, cu_seqlens_kv=of, recompute_factor=skew)
+        make_result(
+            "flash", case=of, mask="lengths", cu_seqlens_q=of, cu_seqlens_kv=of, recompute_factor=skew
+        )
         for skew, of in starts.items()
     ]
     (axes,) = draw(Operations(), *rows, x="skew").axes
