@@ -172,7 +172,7 @@ def _with_name(column: str, text: str) -> str:
 
 
 def _value_text(column: str, value: Any, text_of: Callable[[Any], str]) -> str:
-    if is_missing(value):
+    if is_missing(value) or value == "":
         return NONE
     if column == "causal":
         return "causal" if value else "full"

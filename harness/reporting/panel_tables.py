@@ -130,7 +130,7 @@ def panel_tables(frame: pd.DataFrame) -> list[PanelTable]:
         return []
     _, unit = units_of(frame)
     of_runs = said_of_runs(frame)
-    places = LENGTHS if x in LENGTHS else [name for name in LENGTHS if name not in of_runs]
+    places = [name for name in LENGTHS if name == x or name not in of_runs]
     runs = words_of_runs(frame, places)
     untold = [name for name in PROBLEM_COLUMNS if name not in {*places, *of_runs, *columns}]
     untold = varying(frame, untold)

@@ -47,7 +47,7 @@ def compare(frame: pd.DataFrame, wanted: str | None) -> pd.DataFrame:
     is_paired = (frame["baseline"] == wanted) | (over == wanted)
     is_series = wanted in labels_in(frame)
     is_baseline = frame["label" if is_series else "variant"] == wanted
-    if not is_baseline.any():
+    if not (is_baseline | is_paired).any():
         expected = ", ".join(labels_in(frame))
         raise InputError(f"figures.speedup.baseline: found {wanted!r}, expected one of {expected}")
     if is_paired.any() and not is_series:
