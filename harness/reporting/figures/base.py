@@ -264,7 +264,7 @@ def save(
 
     check_formats(formats)
     paths = tuple(stem.with_name(f"{stem.name}.{name}") for name in formats)
-    with paper_style(), matplotlib.rc_context({"pdf.fonttype": 42}):
+    with paper_style(), matplotlib.rc_context({"pdf.fonttype": 42, "svg.hashsalt": "harness"}):
         for name, path in zip(formats, paths, strict=True):
             with replaced(path) as file:
                 drawing.savefig(file, format=name, dpi=PNG_DOTS_PER_INCH, metadata=metadata(name, origin))

@@ -26,7 +26,7 @@ def embedded(text: str) -> str:
 
 def metadata(format: str, text: str) -> dict[str, str | None]:
     """Return what matplotlib is to write into a file of a format."""
-    return {PLACES[format]: embedded(text)}
+    return {PLACES[format]: embedded(text), **({"Date": None} if format == "svg" else {})}
 
 
 def read_embedded(path: Path) -> str | None:
