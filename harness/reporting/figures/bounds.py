@@ -103,7 +103,7 @@ class Bounds(StackedFigure):
 
 def _missing_reader(frame: pd.DataFrame) -> str | None:
     """Return the program that kernels for NVIDIA's GPUs were built without, by what is not known of them."""
-    kernels = frame[[name_of(str(target)) == CUDA for target in frame["target"]]]
+    kernels = frame[frame["target"].map(lambda target: name_of(str(target)) == CUDA).astype(bool)]
     kernels = kernels[kernels["intrinsics"].notna()]
     if kernels.empty:
         return None
