@@ -1,18 +1,19 @@
-"""The line below every figure: machine, problem, code and date, so that a figure can stand alone."""
+"""Words for problems, in captions and headings, and the caption that lets a figure stand alone.
+
+All words come from the columns that tell problems apart: `head dim 64`, `causal mask`, `f32`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.problem.attention_problem import LISTS_OF_LENGTHS
 from harness.problem.names_of_values import name_of_list
-from harness.reporting.distinct import first_rows, has_one_value, numbered
 from harness.reporting.frames import (
     PROBLEM_COLUMNS,
     RUN_COLUMNS,
     RUN_LABEL,
-    RunLabels,
     distinct_texts,
     in_words,
     is_missing,
@@ -28,102 +29,47 @@ if TYPE_CHECKING:
 
     from harness.results.manifest import Manifest, Part
 
-RunKey = tuple[Hashable, Hashable]
-"""Experiment and run."""
-
 GONE_ON = "; gone on with: "
 """Between the commands of a run that was resumed."""
 SHORT_COMMIT = 7
 MOST_VALUES = 4
-"""More values of a column than this are given as a range."""
-
+"""More numbers of a column than this are a range."""
 DEVICE = "device"
-"""What stands first in a caption: the devices, and the machine where they are not it."""
-
-NATIVE = "native"
-"""What runs code of processors, in threads."""
-
-NOT_RECORDED = "not recorded"
-
-LONGEST_TEXT = 40
-"""Letters of a list of lengths; of longer ones there is a name, or how many they are."""
-
-USUAL_VALUES = (False, "full")
-"""Values of columns that are not worth a word where all rows have them."""
-
-CAPTION_COLUMNS = {
-    "target": "target {}",
-    "threads": "threads {}",
-    "dtype": "{}",
-    "batch": "batch {}",
-    "heads": "heads {}",
-    "kv_heads": "key/value heads {}",
-    "head_dim": "head dim {}",
-    "head_dim_v": "value dim {}",
-    "seq_q": "seq {}",
-    "seq_kv": "key/value seq {}",
-    "mask": "mask {}",
-    "causal_alignment": "causal alignment {}",
-    "window": "window {}",
-    "boolean_mask": "boolean mask {}",
-    "mask_axes": "mask axes {}",
-    "kv_lengths": "key/value lengths {}",
-    "cu_seqlens_q": "query sequences {}",
-    "cu_seqlens_kv": "key/value sequences {}",
-    "scale": "scale {}",
-    "softcap": "softcap {}",
-    "bias": "bias {}",
-    "bias_axes": "bias axes {}",
-    "sinks": "sinks {}",
-    "log_sum_exp": "log-sum-exp {}",
-    "model_width": "model width {}",
-    "output_projection": "output projection {}",
-}
-"""How values of a problem column are named."""
-
+NONE = "none"
+KIND = "kind"
+"""Column of words that tell published rows from measured ones where they have panels of their own."""
+FIXED_LENGTH = "fixed_length"
+"""Column of words for the length that stays where the other one grows."""
+SAID_ALONE = ("dtype", "target", DEVICE, "target_options", RUN_LABEL, KIND, FIXED_LENGTH)
+"""Columns whose values need no name."""
 PARTS_OF_MASK = ("causal_alignment", "window", "boolean_mask", "mask_axes")
-"""Columns that the name of the mask stands for, and that have words of their own only where it does not."""
-
-TELLING = {
-    **SAME_UNLESS_SAID,
-    "scale": "head_dim",
-    "target": DEVICE,
-    **dict.fromkeys(PARTS_OF_MASK, "mask"),
-}
-"""Columns whose values another column's words tell, where they have none of their own."""
+"""Columns that the name of the mask stands for, wherever it does."""
 
 
 def figure_caption(
     frame: pd.DataFrame,
     manifests: Sequence[Manifest],
-    labels: RunLabels | None = None,
     *,
     names: Sequence[str] = (),
     shows_times: bool = True,
     shows_rates: bool = True,
     says_lengths: bool = False,
 ) -> str:
-    """Return `CPU; threads 1; f32; batch 1; heads 16. harness 0.1.0, commit cd39bee, 2026-11-21. FLOPs: …`.
+    """Return `CPU; threads 1; f32; heads 16; batch 1. harness 0.1.0, commit cd39bee, 2026-11-21. FLOPs: …`.
 
-    What differs between merged runs is said of each of them, by its label or else by `run_names`; `names` are
-    what the column `run` calls the run of each manifest.  Where something was timed and the figure shows it,
-    what is to be known of the measurement follows, and where the figure shows rates, the FLOP convention and
-    what is to be known of the peak.  With `says_lengths` it names lengths that vary, too: they are no axis.
+    What differs between merged runs is said of each of them; `names` are what the column `run` calls the run
+    of each manifest.  Notes on measured times and rates follow where the figure shows them.  With
+    `says_lengths` the lengths are named even where they vary: they are no axis.
     """
-    lengths = ("seq_q",) if says_lengths and "seq_q" in frame else ()
-    worth_a_word = {*_named(frame), *lengths}
-    named = [column for column in CAPTION_COLUMNS if column in worth_a_word]
-    words = _words_of_runs(frame, named, _machines(manifests, names))
-    differing = _differing(words, named)
-    shared = _words(frame, named)
+    columns = [name for name in PROBLEM_COLUMNS if name in {*_named(frame), *["seq_q"] * says_lengths}]
+    of_runs = _words_of_runs(frame, columns, _machines(manifests, names))
+    differing = _differing(of_runs)
+    shared = _words(frame, columns)
     if not shared[DEVICE]:
         shared[DEVICE] = ", ".join(_distinct(manifest.device for manifest in manifests))
     sentences = ["; ".join(text for part, text in shared.items() if text and part not in differing)]
-    if differing:
-        names_of_runs = {run: (labels or {}).get(run, name) for run, name in run_names(frame).items()}
-        sentences += _said_of_each(words, differing, names_of_runs)
-    if manifests:
-        sentences.append("; ".join(_distinct(describe_code(manifest) for manifest in manifests)))
+    sentences += _said_of_each(of_runs)
+    sentences.append("; ".join(_distinct(describe_code(manifest) for manifest in manifests)))
     if frame["time_s"].notna().any():
         if shows_rates:
             sentences.append(f"FLOPs: {'; '.join(_distinct(frame['flop_convention'].unique()))}")
@@ -135,59 +81,48 @@ def figure_caption(
 
 
 def words_of_runs(frame: pd.DataFrame, besides: Collection[str] = ()) -> str:
-    """Return in what runs differ, as captions say it: `before: heads 8. after: heads 16.`
+    """Return in what runs differ, as captions say it, `before: heads 8. after: heads 16.`; empty for nothing.
 
-    Columns of `besides` are left out.  Where nothing else differs, it is empty.
+    Columns of `besides` are left out.
     """
-    named = [column for column in _named(frame) if column not in besides]
-    words = _words_of_runs(frame, named)
-    names = run_names(frame) if words else {}
-    if RUN_LABEL in frame:
-        names = {run: str(rows[RUN_LABEL].iloc[0]) for run, rows in _rows_of_runs(frame)}
-    sentences = _said_of_each(words, _differing(words, named), names)
-    return " ".join(f"{sentence}." for sentence in sentences)
-
-
-def _differing(words: Mapping[RunKey, Mapping[str, str]], columns: Iterable[str]) -> list[str]:
-    """Return the parts of what is said of runs in which they differ."""
-    return [part for part in (DEVICE, *columns) if len({of_run[part] for of_run in words.values()}) > 1]
-
-
-def _said_of_each(
-    words: Mapping[RunKey, Mapping[str, str]], differing: Sequence[str], names: Mapping[RunKey, str]
-) -> list[str]:
-    """Return a sentence for each run, by its name, of which there is something to say."""
-    told = {run: "; ".join(filter(None, map(words[run].get, differing))) for run in names}
-    return [f"{names[run]}: {text}" for run, text in told.items() if text]
+    columns = [column for column in _named(frame) if column not in besides]
+    return " ".join(f"{sentence}." for sentence in _said_of_each(_words_of_runs(frame, columns)))
 
 
 def said_of_runs(frame: pd.DataFrame) -> list[str]:
-    """Return the problem columns in which runs differ, and whose values a caption says of each run.
+    """Return the columns in which runs differ, and no rows of one run: the caption says them of each run.
 
-    Only where series carry the names of their runs is there any.  Such a column does not vary within a run,
-    and the caption's words for runs of different values differ.
+    There is none unless the series carry the names of their runs.
     """
     if RUN_LABEL not in frame:
         return []
-    columns = [
-        name for name in varying(frame, PROBLEM_COLUMNS) if not several_values(frame, RUN_COLUMNS, name)
+    return [name for name in varying(frame, PROBLEM_COLUMNS) if not several_values(frame, RUN_COLUMNS, name)]
+
+
+def problem_words(frame: pd.DataFrame, columns: Iterable[str]) -> list[str]:
+    """Return the values of those columns that are worth a word, `heads 2, 4`.
+
+    That leaves out what is as usual: equal heads, widths and lengths of queries and keys, the default scale,
+    no mask.
+    """
+    return [_column_words(frame, column, frame) for column in _named(frame) if column in set(columns)]
+
+
+def values_in_words(frame: pd.DataFrame, columns: Iterable[str]) -> list[str]:
+    """Return the values of columns, `head dim 64, 128`."""
+    return [_column_words(frame, column, frame) for column in columns]
+
+
+def forms_in_words(columns: Sequence[str], forms: Sequence[Sequence[Any]]) -> list[str]:
+    """Return combinations of values, `f32, causal mask, scale 0.125`; numbers that look alike are exact."""
+    texts = [distinct_texts(values) for values in zip(*forms, strict=True)]
+    return [
+        ", ".join(
+            _with_name(column, _value_text(column, value, text_of))
+            for column, value, text_of in zip(columns, form, texts, strict=True)
+        )
+        for form in forms
     ]
-    if not columns:
-        return []
-    words = _words_of_runs(frame, _named(frame))
-    runs = frame.iloc[first_rows(numbered(frame, RUN_COLUMNS))]
-    told = [words[run] for run in zip(runs["experiment"], runs["run"], strict=True)]
-    return [name for name in columns if _tells_apart(told, name, numbered(runs, [name]))]
-
-
-def _tells_apart(told: Sequence[Mapping[str, str]], column: str, values: Iterable[int]) -> bool:
-    """Whether the words of runs differ wherever their values of a column do; values are numbered."""
-    parts = (column, TELLING.get(column, column))
-    value_of: dict[tuple[str, ...], int] = {}
-    return all(
-        value_of.setdefault(tuple(of_run.get(part, "") for part in parts), value) == value
-        for of_run, value in zip(told, values, strict=True)
-    )
 
 
 def describe_code(manifest: Manifest) -> str:
@@ -230,27 +165,42 @@ def _distinct(values: Iterable[Any]) -> list[str]:
     return list(dict.fromkeys(str(value) for value in values if not is_missing(value)))
 
 
-def problem_words(frame: pd.DataFrame, columns: Iterable[str]) -> list[str]:
-    """Return the values of problem columns in words, `heads 2, 4`, of those that captions name.
+def _with_name(column: str, text: str) -> str:
+    if column in SAID_ALONE:
+        return text
+    return f"{text} mask" if column in ("mask", "causal") else f"{column.replace('_', ' ')} {text}"
 
-    That leaves out what is as usual: queries and keys of equal heads, widths and lengths, the default scale,
-    no mask, and what has no value at all.
-    """
-    wanted = set(columns)
-    return values_in_words(frame, [column for column in _named(frame) if column in wanted])
+
+def _value_text(column: str, value: Any, text_of: Callable[[Any], str]) -> str:
+    if is_missing(value) or value == "":
+        return NONE
+    if column == "causal":
+        return "causal" if value else "full"
+    return name_of_list(str(value)) if column in LISTS_OF_LENGTHS else in_words(value, text_of)
+
+
+def _column_words(rows: pd.DataFrame, column: str, whole: pd.DataFrame) -> str:
+    """Return the values of a column with its name; numbers that look alike in the `whole` frame are exact."""
+    values = rows[column].dropna().unique().tolist()
+    is_text = any(isinstance(value, str) for value in values)
+    text_of = distinct_texts(whole[column].unique())
+    texts = [_value_text(column, value, text_of) for value in (values if is_text else sorted(values))]
+    if len(texts) > MOST_VALUES and not is_text:
+        texts = [f"{texts[0]} … {texts[-1]}"]
+    if not values or (rows[column].isna().any() and column != "threads"):
+        texts.append(NONE)
+    is_only_length = column == "seq_q" and bool((whole["seq_q"] == whole["seq_kv"]).all())
+    return _with_name("seq" if is_only_length else column, ", ".join(texts))
 
 
 def _named(frame: pd.DataFrame) -> list[str]:
     """Return the columns of a frame whose values are worth a word."""
-    return [column for column in CAPTION_COLUMNS if column in frame and _is_named(frame, column)]
+    return [column for column in PROBLEM_COLUMNS if column in frame and _is_named(frame, column)]
 
 
 def _is_named(frame: pd.DataFrame, column: str) -> bool:
     """Whether what a column holds is worth a word; lengths that vary within a run are an axis."""
     values = frame[column]
-    teller = TELLING.get(column, column)
-    if teller not in (column, DEVICE) and teller not in frame:
-        return True
     if column in PARTS_OF_MASK:
         return several_values(frame, ["mask"], column)
     if column in SAME_UNLESS_SAID:
@@ -262,108 +212,55 @@ def _is_named(frame: pd.DataFrame, column: str) -> bool:
     if column == "seq_q":
         is_of_runs = RUN_LABEL in frame and not several_values(frame, RUN_COLUMNS, column)
         return is_of_runs or values.nunique() == 1
-    if len(values) and has_one_value(values):
-        return is_missing(values.iloc[0]) or values.iloc[0] not in USUAL_VALUES
-    return not bool(values.isin(USUAL_VALUES).all())
+    return not bool((values.isna() | values.isin([False, "full"])).all())
 
 
-def _machines(manifests: Sequence[Manifest], names: Sequence[str]) -> dict[RunKey, str]:
-    """Return the machine of each run, where runs are of several."""
+def _machines(manifests: Sequence[Manifest], names: Sequence[str]) -> dict[tuple[Hashable, Hashable], str]:
+    """Return the machine of each run, by experiment and run, where runs are of several."""
     machines = [manifest.processor for manifest in manifests]
     if len(set(machines)) < 2:
         return {}
-    return {
-        (manifest.experiment, name): machine
-        for manifest, name, machine in zip(manifests, names, machines, strict=False)
-    }
+    experiments = [manifest.experiment for manifest in manifests]
+    return dict(zip(zip(experiments, names, strict=False), machines, strict=False))
 
 
 def _words_of_runs(
-    frame: pd.DataFrame, columns: Sequence[str], machines: Mapping[RunKey, str] | None = None
-) -> dict[RunKey, dict[str, str]]:
-    """Return what is said of each of several runs, see `_words`; numbers that look alike are exact."""
-    return {
-        run: _words(rows, columns, (machines or {}).get(run), whole=frame)
-        for run, rows in _rows_of_runs(frame)
-    }
-
-
-def _rows_of_runs(frame: pd.DataFrame) -> Iterator[tuple[RunKey, pd.DataFrame]]:
-    """Yield each of several runs and its rows."""
-    for run in run_names(frame) if varying(frame, RUN_COLUMNS) else ():
-        yield run, frame[(frame[list(RUN_COLUMNS)] == list(run)).all(axis="columns")]
-
-
-def _words(
     frame: pd.DataFrame,
     columns: Sequence[str],
-    machine: str | None = None,
-    *,
-    whole: pd.DataFrame | None = None,
-) -> dict[str, str]:
-    """Return the device and the values of columns of some rows in words, empty where there are none.
-
-    A machine is named where it is none of the devices.  Where the rows are those of a run among others, in
-    the `whole` frame, it is also said what has no value.
-    """
-    devices = _distinct(frame["device"].unique())
-    of_targets = _devices_of_targets(frame)
-    named = of_targets or devices
-    if machine is not None and machine not in devices:
-        others = [name for name in named if not machine.startswith(f"{name}, ")]
-        named = [*others, f"machine {machine}"]
-    words = {DEVICE: ", ".join(named)}
-    for column in columns:
-        is_told = bool(of_targets) and column == "target"
-        words[column] = "" if is_told else "".join(values_in_words(frame, [column], whole=whole))
+    machines: Mapping[tuple[Hashable, Hashable], str] | None = None,
+) -> dict[str, dict[str, str]]:
+    """Return the words of each of several runs, see `_words`, by the run's name."""
+    words = {}
+    for run, name in run_names(frame).items() if varying(frame, RUN_COLUMNS) else ():
+        rows = frame[(frame[list(RUN_COLUMNS)] == list(run)).all(axis="columns")]
+        label = str(rows[RUN_LABEL].iloc[0]) if RUN_LABEL in rows else name
+        words[label] = _words(rows, columns, (machines or {}).get(run), frame)
     return words
 
 
-def _devices_of_targets(frame: pd.DataFrame) -> list[str]:
-    """Return the devices with their targets, where not all targets are of the same ones."""
-    pairs = frame[["target", "device"]].dropna().drop_duplicates()
-    if pairs["device"].nunique() < 2 or len(pairs) == pairs["target"].nunique() * pairs["device"].nunique():
-        return []
-    return [
-        f"{device} (target {', '.join(targets)})"
-        for device, targets in pairs.groupby("device", sort=False)["target"]
-    ]
+def _words(
+    rows: pd.DataFrame, columns: Sequence[str], machine: str | None = None, whole: pd.DataFrame | None = None
+) -> dict[str, str]:
+    """Return the devices, the machine where it is none of them, and the values of columns of some rows."""
+    devices = _distinct(rows["device"].unique())
+    if machine is not None and machine not in devices:
+        others = [name for name in devices if not machine.startswith(f"{name}, ")]
+        devices = [*others, f"machine {machine}"]
+    whole = rows if whole is None else whole
+    return {
+        DEVICE: ", ".join(devices),
+        **{column: _column_words(rows, column, whole) for column in columns},
+    }
 
 
-def values_in_words(
-    frame: pd.DataFrame, columns: Iterable[str], *, whole: pd.DataFrame | None = None
-) -> list[str]:
-    """Return the values of columns in words; one without a name is left out.
-
-    So is one without any value, unless the rows are to be told from the others of a `whole` frame.
-    """
-    return [
-        CAPTION_COLUMNS[column].format(values)
-        for column in columns
-        if column in CAPTION_COLUMNS and (whole is not None or frame[column].notna().any())
-        if (values := _values(frame, column, frame if whole is None else whole))
-    ]
+def _differing(words: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Return the parts of what is said of runs in which they differ."""
+    parts = list(next(iter(words.values()), ()))
+    return [part for part in parts if len({of_run[part] for of_run in words.values()}) > 1]
 
 
-def _values(frame: pd.DataFrame, column: str, whole: pd.DataFrame) -> str:
-    """Return a column's values as a list, or as a range where there are many; empty where none can be."""
-    rows = _with_threads(frame) if column == "threads" else frame
-    found = rows[column].dropna().unique().tolist()
-    if len(found) > MOST_VALUES and not isinstance(found[0], str):
-        ends = (min(found), max(found))
-        words = [" … ".join(map(distinct_texts(ends), ends))]
-    elif column in LISTS_OF_LENGTHS and any(len(value) > LONGEST_TEXT for value in found):
-        words = [name_of_list(found[0]) if len(found) == 1 else f"of {len(found)} kinds"]
-    else:
-        ordered = found if any(isinstance(value, str) for value in found) else sorted(found)
-        text_of = distinct_texts(whole[column].unique())
-        words = [in_words(value, text_of) for value in ordered]
-    if rows[column].isna().any():
-        words.append(NOT_RECORDED if column == "threads" else "none")
-    told = ", ".join(words)
-    return f"{told} (target {', '.join(_distinct(rows['target']))})" if 0 < len(rows) < len(frame) else told
-
-
-def _with_threads(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of what has threads: what a device, an emulator or nothing ran has none."""
-    return frame[frame["threads"].notna() | (frame["executor"] == NATIVE)]
+def _said_of_each(words: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Return a sentence for each run on what differs between runs."""
+    differing = _differing(words)
+    texts = {name: "; ".join(filter(None, map(of_run.get, differing))) for name, of_run in words.items()}
+    return [f"{name}: {text}" for name, text in texts.items() if text]

@@ -13,6 +13,7 @@ from harness.errors import HarnessError, InputError, message_of, one_line
 from harness.experiment.figure_settings import parse_settings
 from harness.reporting.captions import figure_caption
 from harness.reporting.figures.base import (
+    FORMATS,
     Figure,
     FigureSettings,
     NothingTimed,
@@ -22,18 +23,20 @@ from harness.reporting.figures.base import (
     check_names,
     save,
 )
-from harness.reporting.figures.origin import origin_of, run_origins
-from harness.reporting.figures.outdated_files import DATA, files_of_earlier_rows, remove_outdated
+from harness.reporting.figures.embedding import read_embedded
+from harness.reporting.figures.origin import origin_of
 from harness.reporting.latex import plot_data
 from harness.reporting.runs import Runs
 from harness.storage.replacing import write_text
 from harness.storage.toml_text import UnreadableTomlError, parse_toml
-from harness.validation import shown, unknown_name
+from harness.validation import unknown_name
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
 
+DATA = "dat"
+"""Ending of the table of a figure's numbers."""
 PUBLISHED = "published"
 """The setting of figures that can overlay published points."""
 
@@ -63,8 +66,7 @@ def draw_figures(
     """Draw figures with these settings, or all usual ones that apply where none is wanted.
 
     With `published`, those that can do it overlay what others published.
-    Whatever is wrong with one, in its settings or while it is drawn, is a line; the others are drawn.  Files
-    that an earlier report has left of a figure go where they would show other rows.
+    Whatever is wrong with one, in its settings or while it is drawn, is a line; the others are drawn.
     """
     drawn = Drawn()
     untimed = []
@@ -80,8 +82,6 @@ def draw_figures(
             if isinstance(error, HarnessError):
                 reason = message_of(error).replace("\n", "; ")
             drawn.skipped[name] = reason
-            if remove_outdated(folder, name, None, ()):
-                drawn.notes.append(f"figure {name}: the files of an earlier report are removed")
             if isinstance(error, NothingTimed):
                 untimed += [name] * (name in wanted)
             elif name in wanted or isinstance(error, Unreadable) or not isinstance(error, NothingToDraw):
@@ -91,19 +91,23 @@ def draw_figures(
     return drawn
 
 
-def settle_other_figures(runs: Runs, folder: Path, *, is_own: bool) -> list[str]:
-    """Remove files of figures that show earlier rows of runs, or tell of them; return what to say of each.
+def remove_outdated(folder: Path, written: Iterable[Path], rows_since_ns: int) -> list[str]:
+    """Remove files of figures that are not `written` now and older than rows; return a line for each figure.
 
-    They are figures that were once asked for by name.  A folder that is not the runs' `own` is somebody's
-    collection: nothing is removed there.
+    They are figures that were once asked for by name.  A file that says nothing of its origin is none.
     """
-    notes = []
-    for name, files in files_of_earlier_rows(folder, run_origins(runs), runs.folders).items():
-        for file in files if is_own else ():
-            file.unlink(missing_ok=True)
-        what = "the files of an earlier report are removed" if is_own else "its files show earlier rows"
-        notes.append(f"figure {name}: {what}: --figure {name} draws it again")
-    return notes
+    files = [path for ending in (*FORMATS, DATA) for path in folder.glob(f"*.{ending}")]
+    outdated = [
+        path
+        for path in sorted(set(files).difference(written))
+        if path.is_file() and path.stat().st_mtime_ns < rows_since_ns and read_embedded(path) is not None
+    ]
+    for path in outdated:
+        path.unlink()
+    return [
+        f"figure {name}: the files of an earlier report are removed: --figure {name} draws it again"
+        for name in dict.fromkeys(path.stem for path in outdated)
+    ]
 
 
 @dataclass(frozen=True)
@@ -129,15 +133,6 @@ def _sketch(
 
     An `OSError` of a figure's own code is none of the report's.
     """
-    try:
-        return _drawn_figure(runs, name, values, is_wanted=is_wanted, published=published)
-    except OSError as error:
-        raise HarnessError(one_line(error)) from error
-
-
-def _drawn_figure(
-    runs: Runs, name: str, values: Mapping[str, Any], *, is_wanted: bool, published: bool
-) -> _Sketch | None:
     figure: Figure = plugins.load("figure", name)
     if not is_wanted and not figure.is_usual:
         return None
@@ -145,38 +140,35 @@ def _drawn_figure(
     chosen = {**values, **overlaid}
     settings = parse_settings(figure, chosen)
     frame = runs.frame.copy  # a plugin may change what it gets
-    rows = figure.rows(frame(deep=False), settings)
-    check_names(rows, settings, name)
-    facts = figure_caption(
-        rows,
-        runs.manifests,
-        runs.labels,
-        names=runs.names,
-        shows_times=figure.shows_times,
-        shows_rates=figure.is_of_rates(settings),
-        says_lengths=not figure.has_axis_of_lengths,
-    )
-    caption = f"{figure.reading(settings)} {facts}".strip()
-    drawing = figure.draw(frame(deep=False), settings, caption)
-    numbers = figure.numbers(frame(deep=False), settings) if figure.data_columns else None
-    notes = list(figure.notes(frame(deep=False), settings))
+    try:
+        rows = figure.rows(frame(deep=False), settings)
+        check_names(rows, settings, name)
+        facts = figure_caption(
+            rows,
+            runs.manifests,
+            names=runs.names,
+            shows_times=figure.shows_times,
+            shows_rates=figure.is_of_rates(settings),
+            says_lengths=not figure.has_axis_of_lengths,
+        )
+        caption = f"{figure.reading(settings)} {facts}".strip()
+        drawing = figure.draw(frame(deep=False), settings, caption)
+        numbers = figure.numbers(frame(deep=False), settings) if figure.data_columns else None
+        notes = list(figure.notes(frame(deep=False), settings))
+    except OSError as error:
+        raise HarnessError(one_line(error)) from error
     absent = absent_variants(runs.frame, settings)
-    if absent:
-        notes.append(f"no row of {', '.join(absent)} in these results")
+    notes += [f"no row of {', '.join(absent)} in these results"] if absent else []
     return _Sketch(name, drawing, caption, chosen, rows, numbers, figure.data_columns, notes)
 
 
 def _save(runs: Runs, sketch: _Sketch, folder: Path, formats: Sequence[str], drawn: Drawn) -> None:
     """Write a figure's files, and note them and what is to be known of it."""
-    origin = origin_of(runs, sketch.name, sketch.chosen, sketch.rows)
-    files = save(sketch.drawing, folder / sketch.name, formats, origin.text())
-    written = list(files)
+    origin = origin_of(runs, sketch.name, sketch.chosen, sketch.rows).model_dump_json(exclude_none=True)
+    drawn.files[sketch.name] = save(sketch.drawing, folder / sketch.name, formats, origin)
     if sketch.numbers is not None:
-        lines = plot_data(sketch.numbers, sketch.data_columns, origin.text())
-        written.append(folder / f"{sketch.name}.{DATA}")
-        write_text(written[-1], "".join(f"{line}\n" for line in lines))
-    remove_outdated(folder, sketch.name, origin, written)
-    drawn.files[sketch.name] = files
+        lines = plot_data(sketch.numbers, sketch.data_columns, origin)
+        write_text(folder / f"{sketch.name}.{DATA}", "".join(f"{line}\n" for line in lines))
     drawn.captions[sketch.name] = sketch.caption
     drawn.notes += [f"figure {sketch.name}: {note}" for note in sketch.notes]
 
@@ -205,66 +197,40 @@ def check_wanted(runs: Runs, wanted: Mapping[str, Mapping[str, Any]]) -> None:
         check_names(rows, settings, name)
 
 
-def parse_assignments(assignments: Iterable[str], figure: Figure) -> dict[str, Any]:
-    """Return the settings that `KEY=VALUE` texts give: values as TOML spells them, or plain words.
+def with_assignments(kept: Mapping[str, Any], assignments: Sequence[str], figure: Figure) -> dict[str, Any]:
+    """Return an experiment's settings of a figure as `KEY=VALUE` texts change them.
 
-    `style=bars`, `size=[7, 3]`, `caption=false`, `names.flash=ours`; a list of words needs no brackets,
-    `panels=head_dim,mask`.  `KEY=` without a value takes a setting back, see `taken_back`.  Raises
+    Values are as TOML spells them, or plain words: `style=bars`, `size=[7, 3]`, `names.flash=ours`; a list of
+    words needs no brackets, `panels=head_dim,mask`.  `KEY=` without a value takes a setting back.  Raises
     `InputError` for a text of another form.
     """
-    settings: dict[str, Any] = {}
+    settings = dict(kept)
+    tables: dict[str, dict[str, str]] = {}
     for text in assignments:
-        key, equals, value = text.partition("=")
-        key = key.strip()
+        key, equals, value = (part.strip() for part in text.partition("="))
         if not (equals and key):
             raise InputError(f"--set {text!r}: expected KEY=VALUE, such as style=bars")
         name, dot, entry = key.partition(".")
-        if not (dot or value.strip()):
+        if dot:
+            settings[name] = tables.setdefault(name, {})
+            tables[name][entry] = value
+        elif value:
+            settings[name] = _value(name, value, is_list=name in _lists(figure.settings))
+        elif name in figure.settings.model_fields:
             settings.pop(name, None)
-            continue
-        try:
-            given = value.strip() if dot else _value(value.strip(), is_list=name in _lists(figure.settings))
-        except UnreadableTomlError as error:
-            raise InputError(f"--set {name}: {error}") from error
-        if not dot:
-            settings[name] = given
-            continue
-        table = settings.setdefault(name, {})
-        if not isinstance(table, dict):
+        else:
             raise InputError(
-                f"--set {key}: {name} is set before, to {shown(table)}; expected only one of both"
+                f"--set {name}=: {unknown_name('setting', name, list(figure.settings.model_fields))}"
             )
-        table[entry] = given
     return settings
 
 
-def taken_back(assignments: Iterable[str], figure: Figure) -> set[str]:
-    """Return the settings that have their default instead of an experiment's value: those of `KEY=` texts.
-
-    Raises `InputError` for one that the figure does not have.
-    """
-    names = {
-        key.strip()
-        for key, equals, value in (text.partition("=") for text in assignments)
-        if equals
-        if not value.strip() and "." not in key
-    }
-    known = list(figure.settings.model_fields)
-    for name in sorted(names.difference(known)):
-        raise InputError(f"--set {name}=: {unknown_name('setting', name, known)}")
-    return names
-
-
-def with_assignments(kept: Mapping[str, Any], assignments: Sequence[str], figure: Figure) -> dict[str, Any]:
-    """Return an experiment's settings of a figure as `KEY=VALUE` texts change them."""
-    given, without = parse_assignments(assignments, figure), taken_back(assignments, figure)
-    return {**{name: value for name, value in kept.items() if name not in without}, **given}
-
-
-def _value(text: str, is_list: bool) -> Any:
+def _value(name: str, text: str, is_list: bool) -> Any:
     """Return what a text means: TOML where it is that, else words."""
     try:
         value = parse_toml(f"value = {text}")["value"]
+    except UnreadableTomlError as error:
+        raise InputError(f"--set {name}: {error}") from error
     except tomllib.TOMLDecodeError:
         value = [word.strip() for word in text.split(",")] if is_list else text
     return [value] if is_list and not isinstance(value, list) else value

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.printable import printable
 from harness.reporting.failures import missing_packages, without_missing
-from harness.reporting.figures.embedding import LATEX_BEGIN
+from harness.reporting.figures.embedding import embedded
 from harness.reporting.frames import PROBLEM_COLUMNS, is_missing, labels_in, records, varying
 from harness.reporting.panel_tables import PanelTable, marks_explained, notes_on_runs, panel_tables
 from harness.reporting.tables import summarize
@@ -115,7 +115,7 @@ def plot_data(rows: pd.DataFrame, columns: Sequence[str], origin: str) -> Iterat
     names = ["series", "series_number", *problem, *wanted]
     names += [f"{name}_{end}" for name in bounded for end in ("minus", "plus")]
     numbers = {label: number for number, label in enumerate(labels_in(rows))}
-    yield f"{LATEX_BEGIN}{origin}"
+    yield f"% {embedded(origin)}"
     yield " ".join(names)
     ends = [end for name in bounded for end in BOUNDS[name]]
     for row in records(rows[list(dict.fromkeys(["label", *problem, *wanted, *ends]))]):

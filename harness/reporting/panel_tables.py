@@ -67,11 +67,6 @@ class PanelRow:
     label: str
     cells: tuple[Cell, ...]
 
-    @property
-    def baselines(self) -> tuple[str, ...]:
-        """What the row's speed-ups are over, each once."""
-        return tuple(dict.fromkeys(cell.over for cell in self.cells if cell.over is not None))
-
 
 @dataclass(frozen=True)
 class PanelTable:
@@ -88,7 +83,8 @@ class PanelTable:
     @property
     def baselines(self) -> tuple[str, ...]:
         """What the panel's speed-ups are over, each once."""
-        return tuple(dict.fromkeys(name for row in self.rows for name in row.baselines))
+        cells = (cell for row in self.rows for cell in row.cells)
+        return tuple(dict.fromkeys(cell.over for cell in cells if cell.over is not None))
 
     @property
     def title(self) -> str:
@@ -103,23 +99,18 @@ class PanelTable:
         """The heading and the unit."""
         return f"{self.heading}, {self.unit}" if self.heading else self.unit
 
-    def labels(self, *, with_speedups: bool = True) -> list[str]:
-        """What the rows are called, with their baselines where these differ and speed-ups are shown."""
-        return [
-            f"{row.label}, over {row.baselines[0]}"
-            if with_speedups and len(self.baselines) > 1 and len(row.baselines) == 1
-            else row.label
-            for row in self.rows
-        ]
+    def labels(self) -> list[str]:
+        """What the rows are called."""
+        return [row.label for row in self.rows]
 
     def texts(self, digits: int = 3, *, with_interval: bool = False) -> list[list[str]]:
         """The cells of all rows, speed-ups with so many digits, none at all for 0.
 
-        Where the speed-ups of one row are over several baselines, each names its own.
+        Where the speed-ups of a table are over several baselines, each cell names its own.
         """
+        names_baseline = len(self.baselines) > 1
         return [
-            [_text(cell, digits, with_interval, names_baseline=len(row.baselines) > 1) for cell in row.cells]
-            for row in self.rows
+            [_text(cell, digits, with_interval, names_baseline) for cell in row.cells] for row in self.rows
         ]
 
 
@@ -139,10 +130,10 @@ def panel_tables(frame: pd.DataFrame) -> list[PanelTable]:
         return []
     _, unit = units_of(frame)
     of_runs = said_of_runs(frame)
-    places = LENGTHS if x in LENGTHS else [name for name in LENGTHS if name not in of_runs]
+    places = [name for name in LENGTHS if name == x or name not in of_runs]
     runs = words_of_runs(frame, places)
-    told = {*places, *of_runs, *columns}
-    untold = [column for column in varying(frame, PROBLEM_COLUMNS) if column not in told]
+    untold = [name for name in PROBLEM_COLUMNS if name not in {*places, *of_runs, *columns}]
+    untold = varying(frame, untold)
     return [_table(_heading(panel, x, untold), panel.frame, x, unit, runs) for panel in grid.panels]
 
 
@@ -173,16 +164,14 @@ def rich_panel(table: PanelTable, width: int) -> Table:
     shown.add_column("variant", no_wrap=True)
     for place in table.places:
         shown.add_column(place, justify="right", no_wrap=True)
-    for label, cells in zip(table.labels(with_speedups=bool(digits)), table.texts(digits), strict=True):
+    for label, cells in zip(table.labels(), table.texts(digits), strict=True):
         shown.add_row(Text(label), *map(Text, cells))
     return shown
 
 
 def notes_on_rates(tables: Sequence[PanelTable]) -> list[str]:
     """Return what the marks of rates mean, a line for each that there is."""
-    rates = [cell.rate for table in tables for row in table.rows for cell in row.cells]
-    meanings = {BUSY: BUSY_NOTE, WIDE: WIDE_NOTE}
-    return [note for mark, note in meanings.items() if any(mark in rate for rate in rates)]
+    return marks_explained([table.texts(0) for table in tables])
 
 
 def terminal_notes(tables: Sequence[PanelTable], width: int) -> list[str]:
@@ -262,5 +251,4 @@ def _digits_that_fit(table: PanelTable, width: int) -> int:
 def _width(table: PanelTable, texts: Sequence[Sequence[str]]) -> int:
     """Return how many columns of a terminal the table takes."""
     columns = zip(table.places, *texts, strict=True)
-    widths = [max(map(len, column)) for column in columns]
-    return max(map(len, table.labels())) + sum(width + 2 for width in widths) + 1
+    return max(map(len, table.labels())) + sum(max(map(len, column)) + 2 for column in columns) + 1

@@ -18,8 +18,8 @@ from harness.reporting.drawing import (
     Drawn,
     check_wanted,
     draw_figures,
+    remove_outdated,
     require_overlay,
-    settle_other_figures,
     with_assignments,
 )
 from harness.reporting.failures import failures_of, missing_packages, print_failure_list, without_missing
@@ -31,6 +31,7 @@ from harness.reporting.runs import Runs, read_runs
 from harness.reporting.summary_columns import summary_title
 from harness.reporting.summary_text import figures_markdown, summary_markdown
 from harness.reporting.tables import rich_table, summarize
+from harness.results.run_folder import RESULTS_FILE
 from harness.storage.replacing import own_folder, remove_leftovers, write_text
 
 if TYPE_CHECKING:
@@ -194,7 +195,10 @@ def _write(
             write_text(text, tables)
             write_text(folder / SUMMARY_LATEX, "".join(f"{line}\n" for line in summary_latex(rows)))
             drawn = draw_figures(runs, wanted, folder, formats, published=published)
-            drawn.notes += settle_other_figures(runs, folder, is_own=folder.parent in runs.folders)
+            if folder.parent in runs.folders:
+                written = [path for paths in drawn.files.values() for path in paths]
+                changed = max((path / RESULTS_FILE).stat().st_mtime_ns for path in runs.folders)
+                drawn.notes += remove_outdated(folder, written, changed)
             write_text(text, tables + figures_markdown(runs, drawn))
             html = _write_page(folder / PAGE, runs, rows, drawn)
             csv_files.result()

@@ -35,10 +35,6 @@ def test_cells_of_the_summary_tell_rows_apart() -> None:
     assert [column.cell(row) for row in records(shown)] == EXACT
 
 
-def test_captions_tell_them_apart() -> None:
-    assert problem_words(frame(), ["softcap"])[-1].endswith(", ".join(EXACT))
-
-
 def test_the_ends_of_a_range_are_told_apart() -> None:
     scales = [0.1234567 + 1e-8 * number for number in range(5)]
     rows = [make_result("flash", 64, case=str(value), softcap=value) for value in scales]

@@ -42,15 +42,3 @@ def test_ctrl_c_while_a_figure_is_drawn_is_ctrl_c(
     monkeypatch.setattr(Throughput, "draw", interrupt)
     with pytest.raises(KeyboardInterrupt):
         write_report([write_run(RESULTS, FIGURES)], formats=("png",))
-
-
-@pytest.mark.parametrize("date", ["x", "9" * 30])
-def test_a_date_of_the_environment_that_is_none_is_told_by_its_name(
-    write_run: WriteRun, monkeypatch: pytest.MonkeyPatch, date: str
-) -> None:
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", date)
-    folder = write_run(RESULTS, "[figures]\nmatrix = {}\n")
-    paths = write_report([folder], formats=("pdf",))
-    expected = f'SOURCE_DATE_EPOCH: found "{date}", expected seconds since 1970'
-    assert paths.notes == (f"figure matrix not drawn: {expected}",)
-    assert list(write_report([folder], formats=("png",)).figures) == ["matrix"]

@@ -1,5 +1,6 @@
 """Figures drawn again with other settings, of the command line or of an edited experiment."""
 
+import os
 import re
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from synthetic_results import RESULTS, WriteRun
 from harness.errors import InputError
 from harness.experiment.experiment import parse_experiment
 from harness.reporting import make_report, redraw, write_report
-from harness.reporting.drawing import parse_assignments, with_assignments
+from harness.reporting.drawing import with_assignments
 from harness.reporting.figures.throughput import Throughput
 
 EDITED = """
@@ -31,14 +32,9 @@ def test_an_experiment_s_names_that_are_not_told_apart_cost_only_their_figure(wr
     paths = write_report([folder], formats=("svg",))
     assert list(paths.figures) == ["matrix"]
     assert paths.notes == (
-        'figure throughput not drawn: figures.throughput.names.flash: found "ours", which is also what the '
-        "series unfused is called, expected a name of its own",
+        'figure throughput not drawn: figures.throughput.names.flash: found "ours", which both unfused and '
+        "flash would be called, expected a name of its own",
     )
-
-
-def test_a_name_may_be_that_of_a_series_that_is_not_shown(write_run: WriteRun) -> None:
-    settings = ["names.flash=unfused", "variants=flash"]
-    assert redraw([write_run(RESULTS)], ["throughput"], settings, formats=("svg",)).files
 
 
 def test_a_figure_is_drawn_again_with_other_settings_and_nothing_else(write_run: WriteRun) -> None:
@@ -72,14 +68,13 @@ def test_a_choice_among_published_points_that_are_not_overlaid_is_told(
         ("stile=", "--set stile=: unknown setting 'stile' (did you mean style?)"),
         ("style", "--set 'style': expected KEY=VALUE, such as style=bars"),
         ("where=seq <", "figures.throughput.where: cannot read 'seq <'"),
-        ("title=$\\frac{1$", "figures.throughput.title: found"),
         (
             "names.flash=unfused",
-            'figures.throughput.names.flash: found "unfused", which is also what the series unfused is',
+            'figures.throughput.names.flash: found "unfused", which both unfused and flash would be called',
         ),
         (
             "names.unfused=flash",
-            'figures.throughput.names.unfused: found "flash", which is also what the series flash is called',
+            'figures.throughput.names.unfused: found "flash", which both unfused and flash would be called',
         ),
         (f"size={'9' * 5000}", "--set size: its values are too long or nested too deeply"),
         (f"size={'9' * 4000}", "figures.throughput.size: found an integer of 13288 bits, expected a "),
@@ -95,15 +90,24 @@ def test_settings_that_somebody_asks_for_now_are_refused_in_one_line(
     assert "\n" not in str(raised.value)
 
 
+def test_files_of_earlier_rows_go(write_run: WriteRun) -> None:
+    folder = write_run(RESULTS, "[figures]\nmatrix = {}\n")
+    report = write_report([folder]).folder
+    redraw([folder], ["throughput"])
+    (report / "own.svg").write_text("<svg/>")
+    assert write_report([folder]).notes == ()
+    assert (report / "throughput.svg").exists()
+    for file in report.iterdir():
+        os.utime(file, (0, 0))
+    (note,) = write_report([folder]).notes
+    assert note.startswith("figure throughput: the files of an earlier report are removed")
+    assert sorted(file.name for file in report.glob("*.svg")) == ["matrix.svg", "own.svg"]
+
+
 def test_a_setting_without_a_value_has_its_default() -> None:
     kept = {"style": "bars", "title": "Kept", "names": {"flash": "ours"}}
     changes = ["style=", "names =", "size=[7, 3]", "size=", "width=", "width=column"]
     assert with_assignments(kept, changes, Throughput()) == {"title": "Kept", "width": "column"}
-
-
-def test_a_setting_is_a_value_or_a_table() -> None:
-    with pytest.raises(InputError, match=r"--set names\.flash: names is set before, to 5; expected only one"):
-        parse_assignments(["names=5", "names.flash=x"], Throughput())
 
 
 @pytest.mark.parametrize(
@@ -128,7 +132,7 @@ def test_an_experiment_in_a_received_manifest_is_refused_in_one_line(
 
 def test_settings_on_the_command_line_are_toml_or_plain_words() -> None:
     assignments = ["size=[7, 3]", "caption=false", "panels=mask,dtype", "title=One core", "variants=flash"]
-    assert parse_assignments([*assignments, "names.flash=ours"], Throughput()) == {
+    assert with_assignments({}, [*assignments, "names.flash=ours"], Throughput()) == {
         "size": [7, 3],
         "caption": False,
         "panels": ["mask", "dtype"],
@@ -142,7 +146,6 @@ def test_settings_on_the_command_line_are_toml_or_plain_words() -> None:
     ("figure", "message"),
     [
         ('throughput = { variants = ["flsh"] }', "figures.throughput.variants: unknown variant 'flsh'"),
-        ("throughput = { title = '$\\frac{1$' }", "figures.throughput.title: found"),
         ("speedup = { where = 'sq < 5' }", "figures.speedup.where: unknown name 'sq'"),
     ],
 )

@@ -43,7 +43,7 @@ def test_headings_tell_what_the_rows_of_one_table_share_and_those_of_others_do_n
         for seq in (256, 512)
     ]
     text = printed(print_tables, rows, write_run)
-    assert "head dim 64, scale 0.1, model width 96, GFLOP/s" in text
+    assert "head dim 64, model width 96, scale 0.1, GFLOP/s" in text
     assert "head dim 128, model width 192, GFLOP/s" in text
 
 
@@ -141,9 +141,9 @@ def test_rows_with_different_baselines_name_them(
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert "GFLOP/s (speed-ups over different baselines)" in lines
     assert "unfused (c) 67.1 268" in lines
-    assert "unfused (c2), over flash 67.1 (0.741×) 268 (0.741×)" in lines
-    assert "flash (c), over unfused 67.1 (1.43×) 268 (1.43×)" in lines
-    assert "| flash (c), over unfused | 67.1 (1.43× [1.42, 1.44]) |" in text
+    assert "unfused (c2) 67.1 (0.741× over flash) 268 (0.741× over flash)" in lines
+    assert "flash (c) 67.1 (1.43× over unfused) 268 (1.43× over unfused)" in lines
+    assert "| flash (c) | 67.1 (1.43× over unfused [1.42, 1.44]) |" in text
 
 
 def test_a_row_with_different_baselines_names_them_in_its_cells(write_run: WriteRun) -> None:

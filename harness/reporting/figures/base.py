@@ -15,7 +15,7 @@ from harness.plurals import counted
 from harness.problem.fields import problem_fields
 from harness.reporting.distinct import first_rows, numbered
 from harness.reporting.figures.embedding import metadata
-from harness.reporting.figures.style import WIDTHS, own_settings
+from harness.reporting.figures.style import COLUMN_WIDTH, WIDTHS, paper_style
 from harness.reporting.frames import PROBLEM_COLUMNS, is_missing, labels_in, records, select_variants
 from harness.storage.replacing import replaced
 from harness.validation import shown
@@ -28,20 +28,19 @@ FORMATS = ("png", "svg", "pdf")
 USUAL_FORMATS = ("svg",)
 """What is written unless somebody asks for others, each of which takes its time."""
 PNG_DOTS_PER_INCH = 200
+WHERE_NAMES = ("seq", "causal", *PROBLEM_COLUMNS)
+"""What a figure's condition `where` may ask of a row; `seq` is the longer of `seq_q` and `seq_kv`."""
+MOST_INCHES = 100
+Inches = Annotated[float, Field(ge=1, le=MOST_INCHES)]
 
-PanelColumn = Literal[
-    "head_dim",
-    "mask",
-    "causal",
-    "dtype",
-    "target",
-    "threads",
-    "batch",
-    "heads",
-    "kv_heads",
-    "seq_q",
-    "seq_kv",
-]
+
+def _column_of_problems(name: str) -> str:
+    if name not in ("causal", *PROBLEM_COLUMNS):
+        raise ValueError(f"found {shown(name)}, expected one of causal, {', '.join(PROBLEM_COLUMNS)}")
+    return name
+
+
+PanelColumn = Annotated[str, AfterValidator(_column_of_problems)]
 
 
 class NothingToDraw(HarnessError):  # noqa: N818 - an outcome, not an error
@@ -56,49 +55,17 @@ class Unreadable(NothingToDraw):
     """A figure would hold more than anybody can read; the message says what to narrow down."""
 
 
-WHERE_NAMES = ("seq", "causal", *PROBLEM_COLUMNS)
-"""What a figure's condition `where` may ask of a row; `seq` is the longer of `seq_q` and `seq_kv`."""
-
-
-NARROW = 4.5
-"""Inches of width up to which panels are stacked."""
-
-
-def _drawable(text: str) -> str:
-    """Refuse what matplotlib takes for a formula and cannot read; it is imported for formulas alone."""
-    if "$" not in text:
-        return text
-    from matplotlib.cbook import is_math_text
-    from matplotlib.mathtext import MathTextParser
-
-    try:
-        if is_math_text(text):
-            MathTextParser("path").parse(text)
-    except ValueError as error:
-        raise ValueError(
-            f"found {shown(text)}, expected a formula between dollar signs that matplotlib can draw; "
-            "a dollar sign alone is written \\\\$"
-        ) from error
-    return text
-
-
-Text = Annotated[str, AfterValidator(_drawable)]
-MOST_INCHES = 100
-"""Of a drawing's width and height."""
-Inches = Annotated[float, Field(ge=1, le=MOST_INCHES)]
-
-
 class FigureSettings(BaseModel):
     """What every figure can be told under `[figures]`; subclasses add their own keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    title: Text | None = None
+    title: str | None = None
     variants: tuple[str, ...] | None = Field(default=None, min_length=1)
     """Variants, or series such as `naive tile_kv=64`, to show; all if not given."""
     where: str | None = None
     """Condition on the rows to show, `seq <= 4096 and head_dim == 64`."""
-    names: dict[str, Text] = {}
+    names: dict[str, str] = {}
     """What variants, or series, are called in the figure."""
     size: tuple[Inches, Inches] | None = None
     """Width and height in inches."""
@@ -128,14 +95,12 @@ class FigureSettings(BaseModel):
     @property
     def panels_beside(self) -> int:
         """How many panels stand side by side."""
-        return 2 if self.inches > NARROW else 1
+        return 2 if self.inches > COLUMN_WIDTH + 1 else 1
 
     def display(self, label: str) -> str:
         """Return what a series is called: its name, or its variant's with the series' parameters."""
         key = self.named_by(label)
-        if key is None:
-            return label
-        return f"{self.names[key]}{label.removeprefix(key)}"
+        return label if key is None else f"{self.names[key]}{label.removeprefix(key)}"
 
     def named_by(self, label: str) -> str | None:
         """Return the key of `names` that a series has its name from: itself or its variant; None for none."""
@@ -164,10 +129,12 @@ class Figure(ABC):
     begin with it.  Without any there is no such table."""
     is_usual: ClassVar[bool] = True
     """Whether it is drawn where an experiment names no figure; others only where somebody asks for them."""
+    reads: ClassVar[str] = ""
+    """How its numbers are read, see `reading`."""
 
     def reading(self, settings: Any) -> str:
         """Return how its numbers are read, which a caption says first: `Throughput: higher is better.`"""
-        return ""
+        return self.reads
 
     def is_of_rates(self, settings: Any) -> bool:
         """Whether it shows FLOP/s or shares of a peak, so that its caption says what FLOPs and peak are."""
@@ -207,12 +174,12 @@ def choose_rows(frame: pd.DataFrame, settings: FigureSettings) -> pd.DataFrame:
 
     Raises `NothingToDraw` where they leave none.
     """
-    shown = select_variants(frame, settings.variants)
+    chosen = select_variants(frame, settings.variants)
     if settings.where is not None:
-        shown = _where(shown, settings.where)
-    if shown.empty and not frame.empty:
+        chosen = _where(chosen, settings.where)
+    if chosen.empty and not frame.empty:
         raise NothingToDraw("no row has what variants and where ask for")
-    return shown
+    return chosen
 
 
 def not_shown(reason: str, chosen: pd.DataFrame, drawn: pd.DataFrame, settings: FigureSettings) -> list[str]:
@@ -239,21 +206,18 @@ def check_names(rows: pd.DataFrame, settings: FigureSettings, figure: str) -> No
     for label in labels_in(rows):
         name = settings.display(label)
         other = series.setdefault(name, label)
-        if other == label:
-            continue
-        key = settings.named_by(label)
-        if key is None:
-            key, other = settings.named_by(other), label
-        raise InputError(
-            f"figures.{figure}.names.{key}: found {shown(name)}, which is also what the series {other} is "
-            "called, expected a name of its own"
-        )
+        if other != label:
+            key = settings.named_by(label) or settings.named_by(other)
+            raise InputError(
+                f"figures.{figure}.names.{key}: found {shown(name)}, which both {other} and {label} would be "
+                "called, expected a name of its own"
+            )
 
 
 def absent_variants(frame: pd.DataFrame, settings: FigureSettings) -> list[str]:
     """Return the variants and series that the settings want to show and no row is of."""
-    known = {*frame["variant"].unique(), *frame["label"].cat.categories}
-    return [wanted for wanted in settings.variants or () if wanted not in known]
+    present = {*frame["variant"].unique(), *frame["label"].cat.categories}
+    return [wanted for wanted in settings.variants or () if wanted not in present]
 
 
 def _where(frame: pd.DataFrame, text: str) -> pd.DataFrame:
@@ -263,11 +227,9 @@ def _where(frame: pd.DataFrame, text: str) -> pd.DataFrame:
     condition = parse_condition(text, WHERE_NAMES)
     columns = sorted(names_in(condition)) or ["seq"]
     numbers = numbered(frame, columns)
+    rows = records(frame[columns].iloc[first_rows(numbers)])
     try:
-        chosen = [
-            holds(condition, _problem_values(row))
-            for row in records(frame[columns].iloc[first_rows(numbers)])
-        ]
+        chosen = [holds(condition, _problem_values(row)) for row in rows]
     except ValueError as error:
         raise InputError(f"where: {error}") from error
     return frame[np.array(chosen, dtype=bool)[numbers]]
@@ -285,31 +247,24 @@ def _problem_values(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def check_formats(formats: Sequence[str]) -> None:
     """Raise `InputError` unless all formats are known and there is at least one."""
-    unknown = [name for name in formats if name not in FORMATS]
+    unknown = [repr(name) for name in formats if name not in FORMATS]
     if unknown or not formats:
-        found = repr(unknown[0]) if unknown else "none"
-        raise InputError(f"figure format: found {found}, expected one of {', '.join(FORMATS)}")
-
-
-def lay_out(drawing: Drawing) -> None:
-    """Give everything in a drawing its place, once for all formats."""
-    engine = drawing.get_layout_engine()
-    if engine is not None:
-        engine.execute(drawing)
-        drawing.set_layout_engine(None)
+        expected = ", ".join(FORMATS)
+        raise InputError(f"figure format: found {next(iter(unknown), 'none')}, expected one of {expected}")
 
 
 def save(
-    drawing: Drawing, stem: Path, formats: Sequence[str] = USUAL_FORMATS, origin: str | None = None
+    drawing: Drawing, stem: Path, formats: Sequence[str] = USUAL_FORMATS, origin: str = ""
 ) -> tuple[Path, ...]:
     """Write a drawing as `stem.svg`, `stem.pdf` … and return the files.
 
-    `origin` is a line of ASCII that each file holds, see `harness.reporting.figures.embedding`.
+    Each file holds the text `origin`, see `harness.reporting.figures.embedding`.
     """
+    import matplotlib
+
     check_formats(formats)
     paths = tuple(stem.with_name(f"{stem.name}.{name}") for name in formats)
-    with own_settings({"svg.hashsalt": "attention-harness", "pdf.fonttype": 42}):
-        lay_out(drawing)
+    with paper_style(), matplotlib.rc_context({"pdf.fonttype": 42, "svg.hashsalt": "harness"}):
         for name, path in zip(formats, paths, strict=True):
             with replaced(path) as file:
                 drawing.savefig(file, format=name, dpi=PNG_DOTS_PER_INCH, metadata=metadata(name, origin))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
-from harness.reporting.figures.base import Figure, NothingToDraw, PanelColumn, choose_rows
-from harness.reporting.figures.logarithmic import draw_logarithmic, known_series, left_out_note, on_scale
-from harness.reporting.figures.over_sizes import SizeSettings
+from harness.reporting.figures.base import NothingToDraw, PanelColumn, choose_rows
+from harness.reporting.figures.over_sizes import Scale, SizeFigure, SizeSettings
 from harness.reporting.units import is_number
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure as Drawing
 
 RATIO_NOTE = (
     "Largest error of any output row over the tolerance of that row, against the float64 reference. "
@@ -31,7 +30,7 @@ class ErrorGrowthSettings(SizeSettings):
     """One panel for each combination of these; further columns that vary are added."""
 
 
-class ErrorGrowth(Figure):
+class ErrorGrowth(SizeFigure):
     """Lines of the largest error, with the line above which an output is wrong."""
 
     name = "error_growth"
@@ -41,49 +40,32 @@ class ErrorGrowth(Figure):
     shows_times = False
     shows_rates = False
     is_usual = False
+    reads = "Error: lower is better."
 
-    def reading(self, settings: ErrorGrowthSettings) -> str:
-        """See `Figure.reading`."""
-        return "Error: lower is better."
+    def chosen(self, frame: pd.DataFrame, settings: ErrorGrowthSettings) -> pd.DataFrame:
+        """Return the chosen rows; some of them were checked with an error that has a place on the scale."""
+        rows = choose_rows(frame, settings)
+        if not any(is_number(error) and error > 0 for error in rows[_column(settings)]):
+            raise NothingToDraw("no case was checked with a finite error above 0")
+        return rows
 
-    def rows(self, frame: pd.DataFrame, settings: ErrorGrowthSettings) -> pd.DataFrame:
-        """Return the rows with a point, or with a word in its place."""
-        return on_scale(_shown(frame, settings)[0], _column(settings))
+    def scale(self, rows: pd.DataFrame, settings: ErrorGrowthSettings) -> Scale:
+        """Return the axis of errors."""
+        if settings.y == "ratio":
+            return Scale("error_ratio", "error / tolerance", line=(1.0, "limit"), is_logarithmic=True)
+        return Scale("max_abs_error", "largest absolute error", is_logarithmic=True)
 
-    def draw(self, frame: pd.DataFrame, settings: ErrorGrowthSettings, caption: str) -> Drawing:
-        """Draw it; see `Figure.draw`.
+    def word(self, row: Mapping[str, Any]) -> str:
+        """Return that the error is not known of what passed."""
+        return super().word(row).replace("not timed", "not known")
 
-        Several cases of a series at one place, such as several head dims without a panel each, cannot be:
-        what varies becomes a panel.
-        """
-        shown, left_out = _shown(frame, settings)
-        is_ratio = settings.y == "ratio"
-        errors = shown[_column(settings)].dropna()
-        exact, infinite = int((errors == 0).sum()), int(sum(not is_number(error) for error in errors))
-        notes = [RATIO_NOTE if is_ratio else ABSOLUTE_NOTE]
+    def facts(self, rows: pd.DataFrame, settings: ErrorGrowthSettings) -> list[str]:
+        """Return what the error is, and how many have no place on the scale."""
+        errors = rows[_column(settings)].dropna()
+        exact, infinite = int((errors == 0).sum()), int((~errors.map(is_number)).sum())
+        notes = [RATIO_NOTE if settings.y == "ratio" else ABSOLUTE_NOTE]
         notes += [ZERO_NOTE.format(exact, len(errors))] if exact else []
-        notes += [INFINITE_NOTE.format(infinite, len(errors))] if infinite else []
-        notes += left_out_note(left_out, settings)
-        drawn = on_scale(shown, _column(settings))
-        return draw_logarithmic(
-            frame,
-            drawn,
-            drawn[_column(settings)],
-            "error / tolerance" if is_ratio else "largest absolute error",
-            settings,
-            caption,
-            notes,
-            line=(1.0, "limit") if is_ratio else None,
-        )
-
-
-def _shown(frame: pd.DataFrame, settings: ErrorGrowthSettings) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Return the rows of the series of which any case was checked, and the statuses of the other series."""
-    shown = choose_rows(frame, settings)
-    errors = [error for error in shown[_column(settings)] if is_number(error)]
-    if not any(error > 0 for error in errors):
-        raise NothingToDraw("no case was checked with a finite error above 0")
-    return known_series(shown, _column(settings), settings)
+        return [*notes, *([INFINITE_NOTE.format(infinite, len(errors))] if infinite else [])]
 
 
 def _column(settings: ErrorGrowthSettings) -> str:

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from harness.reporting.distinct import first_rows, numbered
+from harness.reporting.captions import forms_in_words
 from harness.reporting.figures.base import Figure, FigureSettings, NothingToDraw, Unreadable, choose_rows
 from harness.reporting.figures.layout import Panel, PanelGrid, inches_of, new_drawing, wrap
-from harness.reporting.figures.style import (
-    FONT_SIZES,
-    POINTS_PER_INCH,
-    STATUS_WORDS,
-    paper_style,
-)
-from harness.reporting.frames import format_value, labels_in, sort_key, varying
+from harness.reporting.figures.style import FONT_SIZES, STATUS_WORDS, paper_style
+from harness.reporting.frames import labels_in, sort_key, varying
 from harness.status import FAILURES, Status
 
 if TYPE_CHECKING:
@@ -41,26 +35,15 @@ FAILED_NOTE = (
 LABEL_SIZE = float(FONT_SIZES["ytick.labelsize"])
 LARGEST_TEXT, COMFORTABLE_TEXT = 7.0, 5.5
 
-FAILED_HATCH = "////"
-
-
-@dataclass(frozen=True)
-class _Look:
-    """Fill of a cell; the text in it says the same without colour."""
-
-    color: str
-    hatch: str = ""
-
-
-FAILED = _Look("#f4b183", FAILED_HATCH)
+FAILED_LOOK = ("#f4b183", "////")
+"""Colour and hatch of a cell; the text in it says the same without colour."""
 LOOKS = {
-    Status.PASSED: _Look("#a8dcc9"),
-    Status.EMULATED: _Look("#bfe0f5"),
-    Status.BUILT: _Look("#f6f2b8"),
-    Status.UNSUPPORTED: _Look("#e6e6e6"),
+    Status.PASSED: "#a8dcc9",
+    Status.EMULATED: "#bfe0f5",
+    Status.BUILT: "#f6f2b8",
+    Status.UNSUPPORTED: "#e6e6e6",
 }
-"""From best to worst; a cell has the look of its worst status."""
-
+"""From best to worst; a cell has the colour of its worst status."""
 ACCEPTED = {Status.PASSED: "✓", Status.EMULATED: "✓ emulated"}
 
 ColumnName = Literal["target", "dtype", "mask", "head_dim", "executor", "threads", "batch", "heads", "seq_q"]
@@ -88,33 +71,32 @@ class Matrix(Figure):
         if shown.empty:
             raise NothingToDraw("no case has a result")
         columns, together = _columns(shown, settings)
-        keys = _keys(shown, columns)
-        labels = labels_in(shown)
+        keys, labels = _keys(shown, columns), labels_in(shown)
         if len(labels) > MOST_ROWS or len(keys) > MOST_CELLS:
             raise Unreadable(
                 f"{len(labels)} series and {len(keys)} columns ({', '.join(columns)}), of which at most "
                 f"{MOST_ROWS} and {MOST_CELLS} can be read; narrow them down with variants, where or columns"
             )
-        names = [settings.display(label) for label in labels]
+        names = [wrap(settings.display(label), WIDEST_LABELS - 0.3, LABEL_SIZE) for label in labels]
         has_failures = bool(FAILURES & set(shown["status"].unique()))
         notes = [ACCEPTED_NOTE, *([FAILED_NOTE] if has_failures else [])]
         notes += [f"Counted together: {', '.join(f'{column}s' for column in together)}."] if together else []
-        of_names = min(max(inches_of(name, LABEL_SIZE) for name in names) + 0.3, WIDEST_LABELS)
-        width = min(settings.inches, max(NARROWEST_DRAWING, of_names + WIDEST_CELL * len(keys)))
-        if settings.size:
-            width = settings.size[0]
+        of_names = max(inches_of(name, LABEL_SIZE) for name in names) + 0.3
+        width = settings.inches
+        if settings.size is None:
+            width = min(width, max(NARROWEST_DRAWING, of_names + WIDEST_CELL * len(keys)))
+        inches = 0.92 * (width - of_names) / len(keys)
         titled = settings.model_copy(update={"title": settings.title or "cases by status"})
         with paper_style(settings.font):
             drawing, (axes,) = new_drawing(
-                PanelGrid((Panel(0, 0, "", shown),), 1, 1),
+                PanelGrid((Panel("", shown),)),
                 HEADER_HEIGHT + CELL_HEIGHT * len(labels),
                 titled,
                 caption,
                 notes=notes,
                 width=width,
             )
-            inches = 0.92 * (width - of_names) / len(keys)
-            _draw_cells(axes, shown, columns, keys, labels, inches)
+            _draw_cells(axes, _counts(shown, columns), keys, labels, inches)
             _label_cells(axes, columns, keys, names, inches)
         return drawing
 
@@ -160,78 +142,61 @@ def cell_text(counts: Counter[Status], words: Mapping[Status, str] | None = None
 def cell_look(counts: Counter[Status]) -> tuple[str, str]:
     """Return colour and hatch of a cell: those of its worst status, of failures the same for all."""
     if FAILURES & set(counts):
-        return FAILED.color, FAILED.hatch
+        return FAILED_LOOK
     checked = [status for status in counts if status.is_checked]
     # What cannot be done is no blemish on what was checked: the text names it.
     worst = max(checked or counts, key=list(LOOKS).index)
-    return LOOKS[worst].color, LOOKS[worst].hatch
+    return LOOKS[worst], ""
+
+
+def _counts(
+    frame: pd.DataFrame, columns: Sequence[str]
+) -> dict[tuple[Hashable, tuple[Hashable, ...]], Counter[Status]]:
+    """Return the number of cases of each status, by series and combination of the columns."""
+    counts: dict[tuple[Hashable, tuple[Hashable, ...]], Counter[Status]] = {}
+    cases = frame[["label", *columns, "status"]].value_counts(dropna=False)
+    for (label, *place, status), count in cases.items():
+        if count:
+            counts.setdefault((label, tuple(place)), Counter())[Status(str(status))] += count
+    return counts
 
 
 def _draw_cells(
     axes: Axes,
-    frame: pd.DataFrame,
-    columns: Sequence[str],
+    counts: Mapping[tuple[Hashable, tuple[Hashable, ...]], Counter[Status]],
     keys: Sequence[tuple[Hashable, ...]],
     labels: Sequence[str],
     inches: float,
 ) -> None:
     """Draw all cells, in which texts have so many inches."""
-    import numpy as np
     from matplotlib.patches import Rectangle
 
-    counts: dict[tuple[Hashable, tuple[Hashable, ...]], Counter[Status]] = {}
-    narrow = frame[["label", *columns, "status"]]
-    numbers = numbered(narrow, narrow.columns)
-    cases = np.bincount(numbers).tolist()
-    distinct = narrow.iloc[first_rows(numbers)].itertuples(index=False, name=None)
-    for (label, *place, status), count in zip(distinct, cases, strict=True):
-        counts.setdefault((label, tuple(place)), Counter())[Status(str(status))] = count
     for row, label in enumerate(labels):
         for column, key in enumerate(keys):
             cell = counts.get((label, key))
             color, hatch = cell_look(cell) if cell else ("white", "")
-            axes.add_patch(
-                Rectangle((column, row), 1, 1, facecolor=color, hatch=hatch, edgecolor="white", linewidth=1.5)
+            look = {"facecolor": color, "hatch": hatch, "edgecolor": "white", "linewidth": 1.5}
+            axes.add_patch(Rectangle((column, row), 1, 1, **look))
+            text = cell_text(cell) if cell else "no case"
+            if inches_of(text, COMFORTABLE_TEXT) > inches and cell:
+                text = cell_text(cell, STATUS_WORDS).replace(", ", ",\n")
+            axes.text(
+                column + 0.5,
+                row + 0.5,
+                text,
+                ha="center",
+                va="center",
+                fontsize=min(
+                    LARGEST_TEXT, inches / inches_of(text, 1.0), 2 * LARGEST_TEXT / (1 + text.count("\n"))
+                ),
+                fontweight="bold" if hatch else "normal",
+                color="0.05" if cell else "0.6",
+                linespacing=1.0,
+                gid="cell",
+                in_layout=False,
             )
-            _write_cell(axes, column, row, cell, inches, is_failure=bool(hatch))
     axes.set_xlim(0, len(keys))
     axes.set_ylim(len(labels), 0)
-
-
-def _write_cell(
-    axes: Axes, column: int, row: int, counts: Counter[Status] | None, inches: float, *, is_failure: bool
-) -> None:
-    text, size = _fitting_text(counts, inches) if counts else ("no case", LARGEST_TEXT)
-    axes.text(
-        column + 0.5,
-        row + 0.5,
-        text,
-        ha="center",
-        va="center",
-        fontsize=size * (0.9 if is_failure else 1.0),
-        fontweight="bold" if is_failure else "normal",
-        color="0.05" if counts else "0.6",
-        linespacing=1.0,
-        gid="cell",
-        in_layout=False,
-    )
-
-
-def _fitting_text(counts: Counter[Status], inches: float) -> tuple[str, float]:
-    """Return a cell's text and its size: short words, then more lines, then smaller, as the width demands."""
-    short = cell_text(counts, STATUS_WORDS)
-    choices = [cell_text(counts), short, short.replace(", ", ",\n")]
-    sizes = [
-        min(
-            LARGEST_TEXT,
-            inches / inches_of(text, 1.0),
-            CELL_HEIGHT * POINTS_PER_INCH / (1.3 * (text.count("\n") + 1)),
-        )
-        for text in choices
-    ]
-    fitting = [index for index, size in enumerate(sizes) if size >= COMFORTABLE_TEXT]
-    best = fitting[0] if fitting else max(range(len(choices)), key=lambda index: sizes[index])
-    return choices[best], sizes[best]
 
 
 def _label_cells(
@@ -243,21 +208,14 @@ def _label_cells(
 ) -> None:
     """Write the names of columns and rows, those of columns small enough not to touch each other."""
     names = [
-        "\n".join(_name(column, value) for column, value in zip(columns, key, strict=True)) for key in keys
+        "\n".join(forms_in_words([column], [[value]])[0] for column, value in zip(columns, key, strict=True))
+        for key in keys
     ]
     if max(inches_of(name, LABEL_SIZE) for name in names) > inches:  # a chip goes below its target
         names = [name.replace(":", ":\n") for name in names]
     size = min(LABEL_SIZE, *(LABEL_SIZE * inches / inches_of(name, LABEL_SIZE) for name in names))
     axes.set_xticks([index + 0.5 for index in range(len(keys))], names, fontsize=size)
-    wrapped = [wrap(label, WIDEST_LABELS - 0.3, LABEL_SIZE) for label in labels]
-    axes.set_yticks([index + 0.5 for index in range(len(labels))], wrapped)
+    axes.set_yticks([index + 0.5 for index in range(len(labels))], labels)
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-
-
-def _name(column: str, value: Any) -> str:
-    if column in ("target", "dtype", "mask", "executor"):
-        return str(value)
-    return f"{column} {format_value(value)}"
+    axes.spines[:].set_visible(False)

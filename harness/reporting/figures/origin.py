@@ -1,7 +1,6 @@
 """Where a figure comes from: runs, rows, figure and settings, as the figure's own file says it.
 
-It names runs and devices, but no user, host or folder above a run's own, as a manifest does.  It holds no
-time of drawing, so that equal results give equal files.
+It names runs and devices, but no user, host or folder above a run's own, as a manifest does.
 """
 
 from __future__ import annotations
@@ -9,12 +8,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from harness.reporting.captions import describe_commands, describe_resumes
-from harness.reporting.frames import is_missing, records
+from harness.reporting.frames import records
 from harness.reporting.units import is_number
 from harness.results.run_folder import MANIFEST_FILE
 from harness.storage.reading import read_bytes
@@ -29,32 +28,30 @@ MOST_ROWS = 1000
 TIME_DIGITS = 6
 """Significant digits of the times in the list."""
 
-Name = Annotated[str, Field(max_length=1000)]
-
 
 class RunOrigin(BaseModel):
     """One run that a figure was drawn from."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    experiment: Name
-    run: Name
+    experiment: str
+    run: str
     """What the run's folder is called; among runs of equal names, the folders above it, too."""
-    label: Name | None = None
+    label: str | None = None
     """What a person called it with `--label`."""
-    manifest_digest: Name
+    manifest_digest: str
     """SHA-256 of its `manifest.json`."""
     command: str
     """The command that made it; of a run that was gone on with, all of them."""
-    started: Name
-    harness_version: Name
-    code_digest: Name
-    git_commit: Name | None = None
+    started: str
+    harness_version: str
+    code_digest: str
+    git_commit: str | None = None
     git_dirty: bool | None = None
-    resumed_with: tuple[Name, ...] = ()
+    resumed_with: tuple[str, ...] = ()
     """Other code that it was gone on with, `harness 0.1.0, commit cd39bee, 2026-11-21`."""
-    device: Name
-    gpus: tuple[Name, ...] = ()
+    device: str
+    gpus: tuple[str, ...] = ()
 
 
 class RowOrigin(BaseModel):
@@ -62,10 +59,10 @@ class RowOrigin(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    case: Name
-    series: Name
-    target: Name
-    status: Name
+    case: str
+    series: str
+    target: str
+    status: str
     time_s: float | None = None
 
 
@@ -75,23 +72,15 @@ class Origin(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     format: Literal[1] = 1
-    figure: Name
+    figure: str
     settings: dict[str, Any] = {}
     """As an experiment, or `--set`, gives them."""
-    unset: tuple[Name, ...] = ()
+    unset: tuple[str, ...] = ()
     """Settings of the runs' own experiments that the figure was drawn without."""
     runs: tuple[RunOrigin, ...]
     row_count: int
     rows: tuple[RowOrigin, ...]
     """Empty where there are more than `MOST_ROWS`."""
-
-    def text(self) -> str:
-        """Return it as one line of ASCII, which every format of figures can hold."""
-        import json
-
-        left_out = set() if self.unset else {"unset"}
-        values = self.model_dump(mode="json", exclude_none=True, exclude=left_out)
-        return json.dumps(values, ensure_ascii=True, sort_keys=True)
 
 
 def origin_of(runs: Runs, figure: str, settings: Mapping[str, Any], rows: pd.DataFrame) -> Origin:
@@ -100,15 +89,14 @@ def origin_of(runs: Runs, figure: str, settings: Mapping[str, Any], rows: pd.Dat
         figure=figure,
         settings=dict(settings),
         unset=tuple(name for name in runs.figures.get(figure, {}) if name not in settings),
-        runs=tuple(run_origins(runs)),
+        runs=tuple(_run_origins(runs)),
         row_count=len(rows),
         rows=tuple(_row_origins(rows)) if len(rows) <= MOST_ROWS else (),
     )
 
 
-def run_origins(runs: Runs) -> list[RunOrigin]:
+def _run_origins(runs: Runs) -> list[RunOrigin]:
     """Describe the runs that a report is of, as they are now."""
-    described = zip(runs.folders, runs.names, runs.manifests, strict=True)
     return [
         RunOrigin(
             experiment=manifest.experiment,
@@ -125,7 +113,7 @@ def run_origins(runs: Runs) -> list[RunOrigin]:
             device=manifest.device,
             gpus=tuple(gpu.name for gpu in manifest.gpus),
         )
-        for folder, name, manifest in described
+        for folder, name, manifest in zip(runs.folders, runs.names, runs.manifests, strict=True)
     ]
 
 
@@ -135,13 +123,12 @@ def manifest_digest(folder: Path) -> str:
 
 
 def _row_origins(rows: pd.DataFrame) -> Iterable[RowOrigin]:
-    columns = ["case", "label", "target", "status", "time_s"]
-    for row in records(rows[columns]):
+    for row in records(rows[["case", "label", "target", "status", "time_s"]]):
         time = row["time_s"]
         yield RowOrigin(
             case=str(row["case"]),
             series=str(row["label"]),
             target=str(row["target"]),
-            status="unknown" if is_missing(row["status"]) else str(row["status"]),
+            status=str(row["status"]),
             time_s=float(f"{time:.{TIME_DIGITS}g}") if is_number(time) else None,
         )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from harness.reporting.figures.layout import describe_value
+from harness.reporting.captions import forms_in_words
 from harness.reporting.frames import RUN_COLUMNS, RUN_LABEL, run_names, several_values, varying
 from harness.reporting.units import Unit, significant
 from harness.results.refuted_peaks import credible_peaks
@@ -26,38 +26,32 @@ class Peak:
     """A measured peak, in the unit of the vertical axis."""
 
     value: float
-    unit: Unit
-    owner: str = ""
-    """What it is the peak of, where a panel has rows that have another one, or none."""
-
-    @property
-    def text(self) -> str:
-        """The words at the line."""
-        words = f"measured peak {significant(self.value)} {self.unit.symbol}"
-        return f"{words} ({self.owner})" if self.owner else words
+    text: str
+    """With what it is the peak of, where a panel has rows that have another one, or none."""
 
 
 def peaks_of(frame: pd.DataFrame, unit: Unit) -> list[Peak]:
     """Return the peaks that a panel's rows were compared with, each a measured one; equal ones count once.
 
     They are told apart, and from rows that have none, by what they were measured for and, where that is not
-    enough, by their runs.  One without an owner is the peak of all rows that have a rate.
+    enough, by their runs.
     """
     rows = _with_peaks(frame)
     names: list[str] = []
     for column in varying(rows, (*MEASURED_FOR, RUN_LABEL)):
         if several_values(rows, names, SHOWN):
             names.append(column)
-    groups = rows.groupby(names, dropna=False, observed=True, sort=False) if names else [((), rows)]
-    peaks: dict[str, Peak] = {}
-    for values, members in groups:
-        if members["peak_tflops"].isna().all():
-            continue
-        owner = ", ".join(_owner(name, value) for name, value in zip(names, values, strict=True))
-        peak = Peak(float(members["peak_tflops"].max()) * unit.factor, unit, owner)
-        equal = peaks.get(significant(peak.value))
-        peaks[significant(peak.value)] = peak if equal is None else _joined(equal, peak)
-    return sorted(peaks.values(), key=lambda peak: peak.value)
+    owners: dict[float, list[str]] = {}
+    for _, of_peak in rows.dropna(subset="peak_tflops").groupby(SHOWN, sort=False):
+        forms = list(dict.fromkeys(of_peak[names].itertuples(index=False, name=None)))
+        owners[float(of_peak["peak_tflops"].max()) * unit.factor] = forms_in_words(names, forms)
+    return [
+        Peak(
+            value,
+            f"measured peak {significant(value)} {unit.symbol}" + (f" ({'; '.join(of)})" if any(of) else ""),
+        )
+        for value, of in sorted(owners.items())
+    ]
 
 
 def _with_peaks(frame: pd.DataFrame) -> pd.DataFrame:
@@ -66,26 +60,12 @@ def _with_peaks(frame: pd.DataFrame) -> pd.DataFrame:
     While a run goes on, its highest peak so far counts.  A peak that any row of its run refutes is none.
     """
     rows = frame[frame["tflops"].notna()]
-    found = credible_peaks(rows).fillna(rows["tflops"] / rows["fraction_of_peak"]).astype(float)
-    rows = rows.assign(peak_tflops=found.where(found.gt(0) & found.lt(float("inf"))))
-    rows[RUN_LABEL] = _run_names(rows)
+    peaks = credible_peaks(rows).fillna(rows["tflops"] / rows["fraction_of_peak"]).astype(float)
+    rows = rows.assign(peak_tflops=peaks.where(peaks.gt(0) & peaks.lt(float("inf"))))
+    if RUN_LABEL not in rows:
+        names = run_names(rows)
+        runs = zip(*(rows[column] for column in RUN_COLUMNS), strict=True)
+        rows[RUN_LABEL] = [names[run] for run in runs]
     alike = rows.groupby([*MEASURED_FOR, RUN_LABEL], dropna=False, observed=True, sort=False)
-    peaks = alike["peak_tflops"].transform("max")
-    rows["peak_tflops"], rows[SHOWN] = peaks, peaks.map(significant)
-    return rows
-
-
-def _run_names(rows: pd.DataFrame) -> list[str]:
-    """Return what the run of each row is called, in its series where they carry it."""
-    if RUN_LABEL in rows:
-        return list(rows[RUN_LABEL])
-    names = run_names(rows)
-    return [names[run] for run in zip(*(rows[column] for column in RUN_COLUMNS), strict=True)]
-
-
-def _owner(column: str, value: Any) -> str:
-    return str(value) if column == RUN_LABEL else describe_value(column, value)
-
-
-def _joined(one: Peak, other: Peak) -> Peak:
-    return replace(one, value=max(one.value, other.value), owner=f"{one.owner}; {other.owner}")
+    highest = alike["peak_tflops"].transform("max")
+    return rows.assign(**{"peak_tflops": highest, SHOWN: highest.map(significant)})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness.reporting.figures.base import (
     Figure,
@@ -20,6 +20,7 @@ from harness.reporting.figures.base import (
 )
 from harness.reporting.figures.layout import (
     HEADING_SIZE,
+    add_to_heading,
     check_readable,
     new_drawing,
     panel_grid,
@@ -27,16 +28,8 @@ from harness.reporting.figures.layout import (
     wrap,
     write_log_ticks,
 )
-from harness.reporting.figures.over_sizes import handles
-from harness.reporting.figures.roofs import (
-    MEMORY,
-    Roof,
-    columns_of_roofs,
-    intensities,
-    roofs_of,
-    with_roof_peaks,
-    without_roof,
-)
+from harness.reporting.figures.over_sizes import legend_of
+from harness.reporting.figures.roofs import MEMORY, Roof, columns_of_roofs, roofs_of, with_roof_peaks
 from harness.reporting.figures.style import DOTTED, SeriesStyle, marker_properties, paper_style, series_styles
 from harness.reporting.frames import PROBLEM_COLUMNS, labels_in, varying
 from harness.reporting.units import Unit, rate_unit, significant
@@ -88,15 +81,13 @@ class Roofline(Figure):
     settings = RooflineSettings
     data_columns = ("intensity", "tflops", "peak_tflops", "bandwidth_gb_s.")
     is_usual = False
-
-    def reading(self, settings: RooflineSettings) -> str:
-        """See `Figure.reading`."""
-        return "Throughput: higher is better."
+    reads = "Throughput: higher is better."
 
     def rows(self, frame: pd.DataFrame, settings: RooflineSettings) -> pd.DataFrame:
         """Return the timed rows that have an arithmetic intensity, each with the peak of its roof."""
         chosen = choose_rows(with_roof_peaks(frame), settings)
-        shown = intensities(chosen.dropna(subset=["time_s", "tflops"]))
+        shown = chosen.dropna(subset=["time_s", "tflops"])
+        shown = shown[shown["intensity"].gt(0) & shown["intensity"].lt(float("inf"))]
         require_times(frame)
         if shown.empty:
             raise NothingToDraw("no case that variants and where leave was timed and has an intensity")
@@ -120,17 +111,15 @@ class Roofline(Figure):
                 settings,
                 caption,
                 notes=[NOTE, *_doubts(shown, all_roofs)],
-                legend=handles(styles, labels, settings),
+                legend=legend_of(styles, labels, settings),
                 labels=("arithmetic intensity (FLOP/byte)", f"throughput ({scales.unit.symbol})"),
             )
             for panel, axes, of_panel in zip(grid.panels, all_axes, roofs, strict=True):
                 _scale(axes, scales)
                 names_device = panel.frame["device"].nunique(dropna=False) > 1
-                lines = [_words(roof, scales, names_device=names_device) for roof in of_panel]
-                inches = panel_inches(grid, settings.inches)
-                words = [wrap(line, inches, HEADING_SIZE) for line in lines]
-                axes.set_title("\n".join(filter(None, [axes.get_title(), *words])))
                 for roof in of_panel:
+                    words = _words(roof, scales, names_device=names_device)
+                    add_to_heading(axes, wrap(words, panel_inches(grid, settings.inches), HEADING_SIZE))
                     _draw_roof(axes, roof, scales)
                 _draw_points(axes, panel.frame, styles, scales.unit)
         return drawing
@@ -179,7 +168,7 @@ def _draw_roof(axes: Axes, roof: Roof, scales: _Scales) -> None:
             [scales.left, end],
             [roof.reach(level, scales.left) * factor, roof.reach(level, end) * factor],
             color="0.15" if level == MEMORY else "0.55",
-            linestyle=_line_style(roof, is_memory=level == MEMORY),
+            linestyle="--" if not roof.is_measured else "-" if level == MEMORY else DOTTED,
             linewidth=1.0 if level == MEMORY else 0.7,
             gid="slope",
             zorder=1,
@@ -199,17 +188,11 @@ def _draw_roof(axes: Axes, roof: Roof, scales: _Scales) -> None:
 
 def _words(roof: Roof, scales: _Scales, *, names_device: bool) -> str:
     """Return what a roof is, below its panel's heading."""
-    slopes = [roof.words(level) for level in roof.bandwidths if _is_in_sight(roof, level, scales)]
-    peak = roof.tflops
-    words = [] if peak is None else [f"peak {significant(peak * scales.unit.factor)} {scales.unit.symbol}"]
+    words = [roof.words(level) for level in roof.bandwidths if _is_in_sight(roof, level, scales)]
+    if roof.tflops is not None:
+        words.insert(0, f"peak {significant(roof.tflops * scales.unit.factor)} {scales.unit.symbol}")
     owner = f" ({roof.device})" if names_device else ""
-    return f"{roof.source} {', '.join([*words, *slopes])}{owner}"
-
-
-def _line_style(roof: Roof, *, is_memory: bool) -> Any:
-    if not roof.is_measured:
-        return "--"
-    return "-" if is_memory else DOTTED
+    return f"{'measured' if roof.is_measured else 'data sheet'} {', '.join(words)}{owner}"
 
 
 def _is_in_sight(roof: Roof, level: str, scales: _Scales) -> bool:
@@ -237,7 +220,8 @@ def _of_one_problem(rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
 def _doubts(shown: pd.DataFrame, roofs: Sequence[Roof]) -> list[str]:
     """Return sentences on roofs that are not measured, or not there."""
     stated = sorted({roof.device for roof in roofs if not roof.is_measured})
-    unknown = without_roof(shown)
+    devices = shown.groupby("device", sort=False)
+    unknown = [str(device) for device, rows in devices if not roofs_of(rows)]
     sentences = []
     if stated:
         sentences.append(f"Dashed: nothing was measured, the data sheet says so ({', '.join(stated)}).")

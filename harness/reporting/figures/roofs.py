@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import functools
+import importlib.resources
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from harness.reporting.frames import records, several_values
-from harness.reporting.published.data_sheets import data_sheet
-from harness.reporting.units import is_number, significant
+from harness.reporting import published
+from harness.reporting.frames import several_values
+from harness.reporting.units import significant
 from harness.results.refuted_peaks import credible_peaks
 
 if TYPE_CHECKING:
@@ -45,11 +48,6 @@ class Roof:
         """Return the intensity, FLOP/byte, from which on the peak is the limit."""
         return None if self.tflops is None else 1e3 * self.tflops / self.bandwidths[level]
 
-    @property
-    def source(self) -> str:
-        """Where the numbers are from, before the word that they are of."""
-        return "measured" if self.is_measured else "data sheet"
-
     def words(self, level: str) -> str:
         """Return what stands at the slope of a level."""
         return f"{level} {significant(self.bandwidths[level])} GB/s"
@@ -60,11 +58,10 @@ def with_roof_peaks(frame: pd.DataFrame) -> pd.DataFrame:
 
     There is none where a row of any run is faster, whichever rows a figure leaves out.
     """
-    peaks = credible_peaks(frame)
     alike = [frame[column] for column in ("device", *ROOF_COLUMNS, OPTIONS)]
-    best = peaks.groupby(alike, dropna=False, sort=False, observed=True).transform("max")
-    is_above = (frame["tflops"] > best).groupby(alike, dropna=False, sort=False, observed=True)
-    return frame.assign(peak_tflops=best.where(~is_above.transform("any")))
+    peaks = credible_peaks(frame).groupby(alike, dropna=False, sort=False, observed=True).transform("max")
+    is_above = (frame["tflops"] > peaks).groupby(alike, dropna=False, sort=False, observed=True)
+    return frame.assign(peak_tflops=peaks.where(~is_above.transform("any")))
 
 
 def columns_of_roofs(frame: pd.DataFrame) -> list[str]:
@@ -74,10 +71,9 @@ def columns_of_roofs(frame: pd.DataFrame) -> list[str]:
     """
     place = ["device", *ROOF_COLUMNS]
     measured = ["peak_tflops", *_bandwidth_columns(frame)]
-    alike = frame.groupby([*place, OPTIONS], dropna=False, sort=False, observed=True)
-    best = alike[measured].max().reset_index()
-    differ = any(several_values(best, place, column) for column in measured)
-    return [*ROOF_COLUMNS, OPTIONS] if differ else [*ROOF_COLUMNS]
+    best = frame.groupby([*place, OPTIONS], dropna=False, sort=False, observed=True)[measured].max()
+    differ = any(several_values(best.reset_index(), place, column) for column in measured)
+    return [*ROOF_COLUMNS, *([OPTIONS] if differ else [])]
 
 
 def roofs_of(frame: pd.DataFrame) -> list[Roof]:
@@ -90,20 +86,34 @@ def roofs_of(frame: pd.DataFrame) -> list[Roof]:
     return [roof for roof in roofs if roof is not None]
 
 
+def data_sheet(device: str, dtype: str) -> Roof | None:
+    """Return what the vendor states of a device for a dtype; None where the table has nothing.
+
+    `device` is as in tables of results: the driver's name, with the chip in brackets behind it.
+    """
+    name = device.rpartition(" (")[0] or device
+    for row in _data_sheets():
+        if name in row["names"].split(";") and dtype in row["dtypes"].split():
+            memory = {MEMORY: float(row["memory_gb_s"])}
+            return Roof(row["device"], float(row["tflops"]), memory, is_measured=False)
+    return None
+
+
+@functools.cache
+def _data_sheets() -> tuple[dict[str, str], ...]:
+    text = importlib.resources.files(published).joinpath("device_peaks.csv").read_text(encoding="utf-8")
+    return tuple(csv.DictReader(text.splitlines()))
+
+
 def _measured(rows: pd.DataFrame) -> Roof | None:
-    peaks, device = rows["peak_tflops"].dropna(), str(rows["device"].iloc[0])
-    bandwidths = {
-        name.removeprefix(BANDWIDTH): float(rows[name].max())
-        for name in _bandwidth_columns(rows)
-        if rows[name].gt(0).any()
-    }
+    peaks = rows["peak_tflops"].dropna()
+    best = {name.removeprefix(BANDWIDTH): float(rows[name].max()) for name in _bandwidth_columns(rows)}
+    nearest_first = sorted(best, key=lambda level: (level == MEMORY, level))
+    bandwidths = {level: best[level] for level in nearest_first if best[level] > 0}
     if peaks.empty and not bandwidths:
         return None
-    peak = None if peaks.empty else float(peaks.max())
-    if peak is not None and bool((rows["tflops"] > peak).any()):
-        peak = None
-    nearest_first = sorted(bandwidths, key=lambda level: (level == MEMORY, level))
-    return Roof(device, peak, {level: bandwidths[level] for level in nearest_first})
+    peak = None if peaks.empty or (rows["tflops"] > peaks.max()).any() else float(peaks.max())
+    return Roof(str(rows["device"].iloc[0]), peak, bandwidths)
 
 
 def _bandwidth_columns(frame: pd.DataFrame) -> list[str]:
@@ -111,22 +121,6 @@ def _bandwidth_columns(frame: pd.DataFrame) -> list[str]:
 
 
 def _stated(rows: pd.DataFrame) -> Roof | None:
-    """Return the roof of a data sheet, where all rows are of a type that it states."""
     if several_values(rows, [], "dtype"):
         return None
-    row = records(rows.head(1))[0]
-    sheet = data_sheet(str(row["device"]), str(row["dtype"]))
-    if sheet is None:
-        return None
-    return Roof(sheet.device, sheet.tflops, {MEMORY: sheet.memory_gb_s}, is_measured=False)
-
-
-def without_roof(frame: pd.DataFrame) -> list[str]:
-    """Return the devices of rows of which no peak is known."""
-    known = {str(device) for device, rows in frame.groupby("device") if (_measured(rows) or _stated(rows))}
-    return [device for device in frame["device"].dropna().unique() if device not in known]
-
-
-def intensities(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that have a place over their arithmetic intensity."""
-    return frame[[is_number(value) and value > 0 for value in frame["intensity"]]]
+    return data_sheet(str(rows["device"].iloc[0]), str(rows["dtype"].iloc[0]))

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from harness.reporting.figures.base import Figure, NothingToDraw, choose_rows, require_times
-from harness.reporting.figures.baseline import Comparison, compare
+from harness.reporting.figures.base import NothingToDraw, choose_rows, require_times
+from harness.reporting.figures.baseline import compare, comparison_notes, what_is_1
 from harness.reporting.figures.layout import wrap
-from harness.reporting.figures.over_sizes import SizeSettings, draw_over_sizes, status_word, with_values
+from harness.reporting.figures.over_sizes import Scale, SizeFigure, SizeSettings
 from harness.reporting.figures.places import along
-from harness.reporting.figures.style import FONT_SIZES, series_styles
+from harness.reporting.figures.style import FONT_SIZES
 from harness.reporting.units import is_number
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure as Drawing
 
 LABEL_INCHES = 1.6
 """Height that a vertical axis has for its label."""
@@ -35,7 +34,7 @@ class SpeedupSettings(SizeSettings):
         return {**super().named_variants, "baseline": (self.baseline,) if self.baseline else ()}
 
 
-class Speedup(Figure):
+class Speedup(SizeFigure):
     """Bars with the paired 95 % interval, a line at 1, and a word where a bar is missing."""
 
     name = "speedup"
@@ -43,10 +42,8 @@ class Speedup(Figure):
     settings = SpeedupSettings
     data_columns = ("seq", "skew", "status", "baseline", "speedup")
     shows_rates = False
-
-    def reading(self, settings: SpeedupSettings) -> str:
-        """See `Figure.reading`."""
-        return "Speed-up: higher is better."
+    leaves_out_empty = False
+    reads = "Speed-up: higher is better."
 
     def rows(self, frame: pd.DataFrame, settings: SpeedupSettings) -> pd.DataFrame:
         """Return the rows that have a place along the horizontal axis, with those of the baseline."""
@@ -55,37 +52,26 @@ class Speedup(Figure):
 
     def numbers(self, frame: pd.DataFrame, settings: SpeedupSettings) -> pd.DataFrame:
         """Return the rows with their speed-ups over the figure's baseline, which has no bar itself."""
-        return _drawn(compare(frame, settings.baseline), settings)[0]
+        return self.placed(frame, settings)[0]
 
-    def draw(self, frame: pd.DataFrame, settings: SpeedupSettings, caption: str) -> Drawing:
-        """Draw it; see `Figure.draw`."""
-        comparison = compare(frame, settings.baseline, settings.display)
-        shown, x = _drawn(comparison, settings)
-        value, low, high = (shown[name] for name in ("speedup", "speedup_low", "speedup_high"))
-        named = wrap(f"({comparison.baseline} = 1)", LABEL_INCHES, float(FONT_SIZES["axes.labelsize"]))
-        return draw_over_sizes(
-            with_values(shown, value, low, high, _word),
-            x,
-            f"speed-up\n{named}",
-            series_styles(frame),
-            settings,
-            caption,
-            [comparison.note],
-            as_bars=True,
-            line=(1.0, "baseline"),
-        )
+    def chosen(self, frame: pd.DataFrame, settings: SpeedupSettings) -> pd.DataFrame:
+        """Return the chosen rows with their speed-ups."""
+        rows = choose_rows(compare(frame, settings.baseline), settings)
+        if not rows["speedup"].notna().any():
+            raise NothingToDraw("no case was timed together with its baseline")
+        return rows
 
+    def scale(self, rows: pd.DataFrame, settings: SpeedupSettings) -> Scale:
+        """Return the axis of speed-ups."""
+        baseline = what_is_1(rows, settings.display)
+        named = wrap(f"({baseline} = 1)", LABEL_INCHES, float(FONT_SIZES["axes.labelsize"]))
+        ends = ("speedup_low", "speedup_high")
+        return Scale("speedup", f"speed-up\n{named}", ends=ends, line=(1.0, "baseline"), as_bars=True)
 
-def _drawn(comparison: Comparison, settings: SpeedupSettings) -> tuple[pd.DataFrame, str]:
-    """Return the rows that have a bar, or a word in its place, and the column of the horizontal axis."""
-    shown = choose_rows(comparison.frame, settings)
-    if not shown["speedup"].notna().any():
-        raise NothingToDraw(f"no case was timed together with {comparison.baseline}")
-    placed, x = along(shown, settings.x)
-    if not placed["speedup"].notna().any():
-        raise NothingToDraw(f"no case that has {x}, which this is over, was timed with {comparison.baseline}")
-    return placed, x
+    def word(self, row: Mapping[str, Any]) -> str:
+        """Return that the baseline of what was timed is missing, else what became of it."""
+        return NO_BASELINE if is_number(row["time_s"]) else super().word(row)
 
-
-def _word(row: Mapping[str, Any]) -> str:
-    return NO_BASELINE if is_number(row["time_s"]) else status_word(row)
+    def facts(self, rows: pd.DataFrame, settings: SpeedupSettings) -> list[str]:
+        """Return what the speed-ups are."""
+        return comparison_notes(rows, settings.display)

@@ -1,13 +1,25 @@
-"""Rows of stacked bars: the parts of a whole for each series, in a panel for each form of problem."""
+"""Rows of stacked bars: the parts of a whole for each series, in a panel for each form of problem.
+
+A figure says which rows have parts and what they are; of several lengths the longest is drawn.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from harness.reporting.distinct import has_one_value, numbered
-from harness.reporting.figures.base import FigureSettings, PanelColumn, Unreadable
+from harness.reporting.distinct import numbered
+from harness.reporting.figures.base import (
+    Figure,
+    FigureSettings,
+    PanelColumn,
+    Unreadable,
+    choose_rows,
+    not_shown,
+)
 from harness.reporting.figures.layout import (
     inches_of,
     new_drawing,
@@ -18,8 +30,8 @@ from harness.reporting.figures.layout import (
 )
 from harness.reporting.figures.places import LENGTHS
 from harness.reporting.figures.style import paper_style
-from harness.reporting.frames import PROBLEM_COLUMNS, labels_in, records
-from harness.reporting.units import EMPTY, is_number
+from harness.reporting.frames import labels_in, records, varying
+from harness.reporting.units import EMPTY, is_number, significant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +40,9 @@ if TYPE_CHECKING:
 
 SIZES = (*LENGTHS, "batch", "kv_lengths", "cu_seqlens_q", "cu_seqlens_kv")
 """Columns in which the cases of a row may differ: lengths, and what may follow from them."""
+LENGTH_NOTE = (
+    "Of several lengths: the longest that all series below a heading have, else the longest of each."
+)
 MOST_ROWS = 48
 """More rows than this nobody can read."""
 MOST_PARTS = 9
@@ -46,7 +61,6 @@ PART_LOOKS = (
     ("#949494", "oo"),
 )
 """Colour and hatch of the parts; a palette that the colour-blind can tell apart."""
-
 BAR = 0.72
 """Height of a bar over the distance between two."""
 INCHES_OF_ROW, INCHES_OF_LINE, INCHES_BESIDES = 0.19, 0.12, 0.3
@@ -54,15 +68,118 @@ INCHES_OF_ROW, INCHES_OF_LINE, INCHES_BESIDES = 0.19, 0.12, 0.3
 INCHES_OF_NAMES = 1.7
 NAME_SIZE, TEXT_SIZE = 6.5, 5.5
 
-Row = Mapping[str, Any]
-
 
 class RowSettings(FigureSettings):
     """What figures of rows can be told."""
 
     by: tuple[PanelColumn, ...] = ("target", "dtype", "head_dim", "mask")
-    """What panels differ in first.  A series has a row for each form of problem, cases of several lengths
-    share one; see `form_columns`."""
+    """What panels differ in first; whatever else is no size is added."""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """What the bars of some rows are made of."""
+
+    parts: Mapping[str, str]
+    """Columns and their names, in the order of the stack."""
+    label: str
+    factor: float = 1.0
+    hatch: str | None = None
+    """One hatch for all parts, instead of one for each."""
+    mark: tuple[str, str] | None = None
+    """A column and its name: a line across each bar at that value."""
+
+
+class RowFigure(Figure):
+    """A row of bars for each series in a panel for each form, of the longest length."""
+
+    settings: ClassVar[type[FigureSettings]] = RowSettings
+    shows_times = False
+    shows_rates = False
+    has_axis_of_lengths = False
+    is_usual = False
+    reads = "Lower is better."
+    lacking: ClassVar[str]
+    """What rows that are not shown lack: `Without a build time`."""
+
+    @abstractmethod
+    def known(self, frame: pd.DataFrame, settings: Any) -> pd.DataFrame:
+        """Return the chosen rows that have something to show; raises `NothingToDraw` where none has."""
+
+    def forms(self, rows: pd.DataFrame, settings: Any) -> list[str]:
+        """Return the columns that tell forms of problems apart."""
+        return form_columns(rows, settings.by)
+
+    def rows(self, frame: pd.DataFrame, settings: Any) -> pd.DataFrame:
+        """Return the row of each series of each form."""
+        known = self.known(frame, settings)
+        return longest_cases(known, self.forms(known, settings))
+
+    def notes_below(self, frame: pd.DataFrame, settings: Any) -> list[str]:
+        """Return sentences on what is not shown, and on which lengths are."""
+        known = self.known(frame, settings)
+        notes = not_shown(self.lacking, choose_rows(frame, settings), known, settings)
+        return [*notes, *([LENGTH_NOTE] if varying(known, LENGTHS) else [])]
+
+
+class StackedFigure(RowFigure):
+    """A stack of parts for each row, and a text beside it."""
+
+    @abstractmethod
+    def stack(self, rows: pd.DataFrame, settings: Any) -> Stack:
+        """Return what the bars of some rows are made of."""
+
+    def text(self, row: Mapping[str, Any], stack: Stack) -> str:
+        """Return what stands beside a row's stack: its length."""
+        return significant(_end(row, stack) * stack.factor)
+
+    @abstractmethod
+    def facts(self, rows: pd.DataFrame, settings: Any) -> list[str]:
+        """Return what the caption says of the parts, sentences."""
+
+    def draw(self, frame: pd.DataFrame, settings: Any, caption: str) -> Drawing:
+        """Draw a stack for each row; see `Figure.draw`."""
+        rows = self.numbers(frame, settings)
+        stack = self.stack(rows, settings)
+        rows, parts = _with_few_parts(rows, stack.parts)
+        stack = Stack(parts, stack.label, stack.factor, stack.hatch, stack.mark)
+        texts = {place: self.text(row, stack) for place, row in zip(rows.index, records(rows), strict=True)}
+        rows = rows.assign(text=texts)
+        grid = panel_grid(rows, self.forms(rows, settings), settings.panels_beside if stack.mark else 1)
+        labels = labels_in(rows)
+        names = [wrap(settings.display(label), INCHES_OF_NAMES, NAME_SIZE) for label in labels]
+        lines = max(name.count("\n") + 1 for name in names)
+        looks = {
+            column: {
+                "facecolor": color,
+                "hatch": stack.hatch or hatch,
+                "edgecolor": "white",
+                "linewidth": 0.4,
+            }
+            for column, (color, hatch) in zip(parts, itertools.cycle(PART_LOOKS), strict=False)
+        }
+        longest = max(_end(row, stack) for row in records(rows)) * stack.factor
+        room = panel_inches(grid, settings.inches - INCHES_OF_NAMES / 2)
+        with paper_style(settings.font):
+            drawing, all_axes = new_drawing(
+                grid,
+                INCHES_BESIDES + 0.15 + max(INCHES_OF_ROW, INCHES_OF_LINE * lines) * len(labels),
+                settings,
+                caption,
+                notes=[*self.facts(rows, settings), *self.notes_below(frame, settings)],
+                legend=_legend(looks, stack),
+                labels=(stack.label, ""),
+            )
+            for panel, axes in zip(grid.panels, all_axes, strict=True):
+                for row in records(panel.frame):
+                    place = labels.index(row["label"])
+                    _draw_stack(axes, row, place, looks, stack)
+                    write_value(axes, _end(row, stack) * stack.factor, place, row["text"])
+                for label in set(labels) - set(labels_in(panel.frame)):
+                    write_value(axes, 0, labels.index(label), EMPTY)
+                finish_rows(axes, names, longest, list(rows["text"]), room)
+                axes.grid(axis="x")
+        return drawing
 
 
 def form_columns(frame: pd.DataFrame, wanted: Sequence[str]) -> list[str]:
@@ -76,92 +193,23 @@ def form_columns(frame: pd.DataFrame, wanted: Sequence[str]) -> list[str]:
     columns = panel_columns(frame.assign(lengths=numbered(frame, LENGTHS)), forms, "lengths")
     rows = len(frame[[*columns, "label"]].drop_duplicates())
     if rows > MOST_ROWS:
-        counts = [f"{len(labels_in(frame))} series"]
-        counts += [f"{frame[column].nunique(dropna=False)} of {column}" for column in columns]
         raise Unreadable(
-            f"{rows} rows ({', '.join(counts)}), of which at most {MOST_ROWS} can be read; "
-            "narrow them down with variants or where"
+            f"{rows} rows ({len(labels_in(frame))} series; {', '.join(columns)}), of which at most "
+            f"{MOST_ROWS} can be read; narrow them down with variants or where"
         )
     return columns
 
 
-def row_numbers(
-    frame: pd.DataFrame, columns: Sequence[str], values: Callable[[pd.DataFrame], Mapping[str, Any]]
-) -> pd.DataFrame:
-    """Return a table with a line for each series of each form: its values, and what its cases share."""
-    import pandas as pd
-
-    problem = [name for name in PROBLEM_COLUMNS if name in frame]
-    lines = [
-        {
-            **{name: cases[name].iloc[0] if has_one_value(cases[name]) else None for name in problem},
-            "label": str(label),
-            **dict(zip(columns, form, strict=True)),
-            **values(cases),
-        }
-        for (*form, label), cases in frame.groupby([*columns, "label"], observed=True, dropna=False)
-    ]
-    return pd.DataFrame(lines).astype({"label": frame["label"].dtype})
-
-
-def draw_stacks(
-    table: pd.DataFrame,
-    columns: Sequence[str],
-    parts: Mapping[str, str],
-    settings: FigureSettings,
-    caption: str,
-    notes: Sequence[str],
-    x_label: str,
-    text: Callable[[Row], str],
-    *,
-    factor: float = 1.0,
-    hatch: str | None = None,
-    mark: tuple[str, str] | None = None,
-) -> Drawing:
-    """Draw a stack for each line of a table, `text` beside it, with a panel for each form.
-
-    `parts` are columns and their names, in the order of the stack.  A `mark` is a column and its name: a line
-    across the bar at that value.
-    """
-    table, parts = _with_few_parts(table, parts)
-    grid = panel_grid(table, columns, settings.panels_beside if mark else 1)
-    labels = labels_in(table)
-    names = [wrap(settings.display(label), INCHES_OF_NAMES, NAME_SIZE) for label in labels]
-    lines = max(name.count("\n") + 1 for name in names)
-    looks = {
-        column: {
-            "facecolor": color,
-            "hatch": usual if hatch is None else hatch,
-            "edgecolor": "white",
-            "linewidth": 0.4,
-        }
-        for column, (color, usual) in zip(parts, itertools.cycle(PART_LOOKS), strict=False)
-    }
-    rows = records(table)
-    longest = max(_end(row, parts, mark) for row in rows) * factor
-    widest = max(inches_of(text(row), TEXT_SIZE) for row in rows) + 0.1
-    share = min(widest / (panel_inches(grid, settings.inches - INCHES_OF_NAMES / 2)), 0.6)
-    with paper_style(settings.font):
-        drawing, all_axes = new_drawing(
-            grid,
-            INCHES_BESIDES + 0.15 + max(INCHES_OF_ROW, INCHES_OF_LINE * lines) * len(labels),
-            settings,
-            caption,
-            notes=notes,
-            legend=_legend(parts, looks, mark),
-            labels=(x_label, ""),
-        )
-        for panel, axes in zip(grid.panels, all_axes, strict=True):
-            for row in records(panel.frame):
-                place = labels.index(row["label"])
-                _draw_stack(axes, row, place, parts, looks, factor, mark)
-                write_value(axes, _end(row, parts, mark) * factor, place, text(row))
-            for label in set(labels) - set(labels_in(panel.frame)):
-                write_value(axes, 0, labels.index(label), EMPTY)
-            finish_rows(axes, names)
-            axes.set_xlim(0, longest / (1 - share))
-            axes.grid(axis="x")
-    return drawing
+def longest_cases(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """Keep of each series of each form the case of the longest lengths that all series of the form have."""
+    series = frame.assign(form=numbered(frame, columns), lengths=numbered(frame, LENGTHS))
+    in_form = series.groupby("form")["label"].transform("nunique")
+    of_length = series.groupby(["form", "lengths"])["label"].transform("nunique")
+    ordered = frame.assign(is_common=in_form == of_length).sort_values(
+        ["is_common", "seq_kv", "seq_q"], kind="stable"
+    )
+    kept = ordered.drop_duplicates([*columns, "label"], keep="last").index
+    return frame[frame.index.isin(kept)]
 
 
 def write_value(axes: Axes, end: float, place: int, text: str) -> None:
@@ -170,64 +218,58 @@ def write_value(axes: Axes, end: float, place: int, text: str) -> None:
     words.set(va="center_baseline", fontsize=TEXT_SIZE, color="0.1", in_layout=False)
 
 
-def finish_rows(axes: Axes, names: Sequence[str]) -> None:
-    """Write the names of rows, the first on top."""
+def finish_rows(
+    axes: Axes, names: Sequence[str], longest: float, texts: Sequence[str], inches: float
+) -> None:
+    """Write the names of rows, the first on top, and leave room for the texts beside the longest bar."""
+    widest = max(inches_of(text, TEXT_SIZE) for text in texts) + 0.1
+    axes.set_xlim(0, (longest or 1.0) / (1 - min(widest / inches, 0.7)))
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_yticks(range(len(names)), names, fontsize=NAME_SIZE)
     axes.tick_params(axis="y", length=0)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _draw_stack(
-    axes: Axes,
-    row: Row,
-    place: int,
-    parts: Mapping[str, str],
-    looks: Mapping[str, dict[str, Any]],
-    factor: float,
-    mark: tuple[str, str] | None,
+    axes: Axes, row: Mapping[str, Any], place: int, looks: Mapping[str, dict[str, Any]], stack: Stack
 ) -> None:
     left = 0.0
-    for column, name in parts.items():
+    for column, name in stack.parts.items():
         if is_number(row[column]) and row[column]:
-            axes.barh(place, row[column] * factor, BAR, left=left, gid=name, **looks[column])
-            left += row[column] * factor
-    if mark is not None:
-        axes.vlines(
-            row[mark[0]] * factor, place - BAR / 2 - 0.1, place + BAR / 2 + 0.1, color="0.1", gid=mark[1]
-        )
+            length = row[column] * stack.factor
+            axes.barh(place, length, BAR, left=left, gid=name, **looks[column])
+            left += length
+    if stack.mark is not None:
+        column, name = stack.mark
+        ends = place - BAR / 2 - 0.1, place + BAR / 2 + 0.1
+        axes.vlines(row[column] * stack.factor, *ends, color="0.1", gid=name)
 
 
-def _end(row: Row, parts: Mapping[str, str], mark: tuple[str, str] | None) -> float:
+def _end(row: Mapping[str, Any], stack: Stack) -> float:
     """Return where a row's stack, or its mark, ends."""
-    length = sum(row[column] for column in parts if is_number(row[column]))
-    return max(length, row[mark[0]]) if mark is not None else length
+    length = float(sum(row[column] for column in stack.parts if is_number(row[column])))
+    return max(length, row[stack.mark[0]]) if stack.mark is not None else length
 
 
-def _legend(
-    parts: Mapping[str, str], looks: Mapping[str, dict[str, Any]], mark: tuple[str, str] | None
-) -> dict[str, Any]:
+def _legend(looks: Mapping[str, dict[str, Any]], stack: Stack) -> dict[str, Any]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    entries: dict[str, Any] = {name: Patch(**looks[column]) for column, name in parts.items()}
-    return entries if mark is None else {**entries, mark[1]: Line2D([], [], color="0.1")}
+    entries: dict[str, Any] = {name: Patch(**looks[column]) for column, name in stack.parts.items()}
+    return entries if stack.mark is None else {**entries, stack.mark[1]: Line2D([], [], color="0.1")}
 
 
-def _with_few_parts(table: pd.DataFrame, parts: Mapping[str, str]) -> tuple[pd.DataFrame, dict[str, str]]:
+def _with_few_parts(rows: pd.DataFrame, parts: Mapping[str, str]) -> tuple[pd.DataFrame, dict[str, str]]:
     """Leave out parts that are 0, and put the smallest together where there are too many."""
-    largest = {column: float(table[column].max()) for column in parts if (table[column] > 0).any()}
-    if len(largest) <= MOST_PARTS + 1:
-        return table, {column: name for column, name in parts.items() if column in largest}
-    ordered = sorted(
-        (column for column in largest if parts[column] != OTHERS), key=lambda name: -largest[name]
-    )
-    rest = [column for column in largest if column not in ordered[:MOST_PARTS]]
-    kept = {column: name for column, name in parts.items() if column in ordered[:MOST_PARTS]}
-    return table.assign(**{OTHERS: table[rest].sum(axis="columns")}), {**kept, OTHERS: OTHERS}
+    shown = [column for column in parts if (rows[column] > 0).any()]
+    largest = sorted(shown, key=lambda column: -float(rows[column].max()))[:MOST_PARTS]
+    kept = {column: parts[column] for column in shown if column in largest}
+    rest = [column for column in shown if column not in largest]
+    if not rest:
+        return rows, kept
+    return rows.assign(**{OTHERS: rows[rest].sum(axis="columns")}), {**kept, OTHERS: OTHERS}
 
 
-def by_size(table: pd.DataFrame, parts: Mapping[str, str]) -> dict[str, str]:
+def by_size(rows: pd.DataFrame, parts: Mapping[str, str]) -> dict[str, str]:
     """Return parts in the order of their largest values; what stands for others comes last."""
-    return dict(sorted(parts.items(), key=lambda part: (part[1] == OTHERS, -float(table[part[0]].max()))))
+    return dict(sorted(parts.items(), key=lambda part: (part[1] == OTHERS, -float(rows[part[0]].max()))))

@@ -1,81 +1,98 @@
-"""The published points: read from the package's table, and chosen by device and implementation."""
+"""The published points: rows with a source, read from the package's table, and those of measured problems."""
 
 from __future__ import annotations
 
-import csv
 import functools
 import importlib.resources
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Literal
 
+from harness.problem.attention_problem import FLOP_CONVENTION
+from harness.reporting.captions import FIXED_LENGTH
+from harness.reporting.frames import PROBLEM_COLUMNS, RUN_COLUMNS, RUN_LABEL
+from harness.reporting.units import significant
+from harness.status import Status
 from harness.validation import shown
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TABLE = "attention_forward.csv"
 OUT_OF_MEMORY = "OOM"
 """What stands in the table where the source says that memory ran out."""
-
-
-@dataclass(frozen=True, order=True)
-class PublishedProblem:
-    """What a published number is of: everything that a measured row must agree in."""
-
-    dtype: str
-    batch: int
-    heads: int
-    kv_heads: int
-    seq: int
-    head_dim: int
-    is_causal: bool
-    has_sinks: bool
-
-    def describe(self) -> str:
-        """Return it in one short line, `b4 h64/8 s1024 d128 bf16 causal`."""
-        heads = f"h{self.heads}" + (f"/{self.kv_heads}" if self.kv_heads != self.heads else "")
-        words = [f"b{self.batch}", heads, f"s{self.seq}", f"d{self.head_dim}", self.dtype]
-        words.append("causal" if self.is_causal else "full")
-        return " ".join([*words, "sinks"] if self.has_sinks else words)
-
-
-@dataclass(frozen=True)
-class PublishedPoint:
-    """A number that others published."""
-
-    device: str
-    implementation: str
-    version: str
-    """Of the implementation; empty where the source does not say it."""
-    problem: PublishedProblem
-    tflops: float | None
-    """TFLOP/s; None where memory ran out.  Higher is better."""
-    source: str
-
-    @property
-    def series(self) -> str:
-        """Hardware, implementation and version: what a series of points is called."""
-        return f"{self.device}, {self.implementation}" + (f" ({self.version})" if self.version else "")
+PROBLEM = ("dtype", "batch", "heads", "kv_heads", "seq_q", "head_dim", "causal", "sinks")
+"""Columns of results that a measured row and a point of its problem agree in."""
+PLAIN_MASKS = ("full", "causal", "causal-top-left")
+PLACE = {*PROBLEM, *PROBLEM_COLUMNS, *RUN_COLUMNS, RUN_LABEL, FIXED_LENGTH, "seq", "skew"}
+"""Columns that a point has from the measured row of its problem."""
+SOURCE = "source"
+"""Column that says who published a row; measured rows have none."""
 
 
 def published_points(
     devices: Sequence[str] | None = None, implementations: Sequence[str] | None = None
-) -> list[PublishedPoint]:
+) -> pd.DataFrame:
     """Return the points whose device and implementation contain one of the given words each.
 
-    Upper and lower case count as the same.
+    They have the columns of `PROBLEM`, `label` for device, implementation and version, `tflops`, `status`
+    and `source`.  Upper and lower case count as the same.
     """
-    chosen = list(_table())
+    points = _table()
     for key, words in (("device", devices), ("implementation", implementations)):
         if words is not None:
-            chosen = [point for point in chosen if any(_has(getattr(point, key), word) for word in words)]
-    return chosen
+            has_word = [any(_has(name, word) for word in words) for name in points[key]]
+            points = points[has_word]
+    return points
 
 
 def check_words(key: Literal["device", "implementation"], words: Sequence[str]) -> None:
     """Raise `ValueError` for a word that is in the device, or the implementation, of no point."""
-    names = sorted({getattr(point, key) for point in _table()})
+    names = sorted(set(_table()[key])) if words else []
     for word in words:
         if not any(_has(name, word) for name in names):
             raise ValueError(f"found {shown(word)}, expected a part of one of these: {'; '.join(names)}")
+
+
+def of_published_problems(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the measured rows of whose problems a source could have published a number."""
+    is_plain = rows["mask"].isin(PLAIN_MASKS) & rows["flop_convention"].eq(FLOP_CONVENTION)
+    is_plain &= rows["seq_q"].eq(rows["seq_kv"]) & rows["head_dim"].eq(rows["head_dim_v"])
+    for column in ("softcap", "model_width"):
+        is_plain &= rows[column].isna()
+    for column in ("bias", "log_sum_exp"):
+        is_plain &= ~rows[column].eq(True).fillna(False).astype(bool)
+    plain = rows[is_plain]
+    return plain.assign(sinks=plain["sinks"].eq(True).fillna(False).astype(bool))
+
+
+def matching(rows: pd.DataFrame, points: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each point of the problem of each row, with the row's place and run."""
+    plain = of_published_problems(rows)
+    return plain[[name for name in plain if name in PLACE]].merge(points, on=list(PROBLEM))
+
+
+def sources(points: pd.DataFrame) -> str:
+    """Return a sentence that names what was published where."""
+    named = []
+    for source, of_source in points.groupby(SOURCE, sort=False):
+        devices = of_source.groupby("device", sort=False)["implementation"].unique()
+        measured = "; ".join(f"{device}: {' · '.join(names)}" for device, names in devices.items())
+        named.append(f"{source} ({measured})")
+    return f"Hatched or hollow: published by others, not measured here; from {'; '.join(named)}."
+
+
+def disagreements(points: pd.DataFrame) -> Iterator[str]:
+    """Yield a sentence for each kernel and problem of which different numbers were published."""
+    texts = points["tflops"].map(significant).where(points["tflops"].notna(), OUT_OF_MEMORY)
+    for (label, *problem), values in texts.groupby([points[name] for name in ("label", *PROBLEM)]):
+        if values.nunique() > 1:
+            dtype, batch, heads, kv_heads, seq, head_dim, causal, sinks = problem
+            words = [f"b{batch} h{heads}" + (f"/{kv_heads}" if kv_heads != heads else "")]
+            words += [f"s{seq} d{head_dim} {dtype}", "causal" if causal else "full", *["sinks"] * sinks]
+            yield (
+                f"Published numbers disagree: {label}, {' '.join(words)}: {' and '.join(values.unique())} "
+                "TFLOP/s; all are shown."
+            )
 
 
 def _has(name: str, word: str) -> bool:
@@ -83,26 +100,17 @@ def _has(name: str, word: str) -> bool:
 
 
 @functools.cache
-def _table() -> tuple[PublishedPoint, ...]:
-    text = importlib.resources.files(__package__).joinpath(TABLE).read_text(encoding="utf-8")
-    return tuple(_point(row) for row in csv.DictReader(text.splitlines()))
+def _table() -> pd.DataFrame:
+    import pandas as pd
 
-
-def _point(row: dict[str, str]) -> PublishedPoint:
-    return PublishedPoint(
-        device=row["device"],
-        implementation=row["implementation"],
-        version=row["version"],
-        problem=PublishedProblem(
-            dtype=row["dtype"],
-            batch=int(row["batch"]),
-            heads=int(row["heads"]),
-            kv_heads=int(row["kv_heads"]),
-            seq=int(row["seq"]),
-            head_dim=int(row["head_dim"]),
-            is_causal=row["mask"].startswith("causal"),
-            has_sinks=row["sinks"] == "true",
-        ),
-        tflops=None if row["tflops"] == OUT_OF_MEMORY else float(row["tflops"]),
-        source=row["source"],
-    )
+    with importlib.resources.files(__package__).joinpath(TABLE).open() as file:
+        table = pd.read_csv(file, keep_default_na=False).rename(columns={"seq": "seq_q"})
+    version = table["version"].map(lambda text: f" ({text})" if text else "")
+    is_out_of_memory = table["tflops"] == OUT_OF_MEMORY
+    return table.assign(
+        label=table["device"] + ", " + table["implementation"] + version,
+        causal=table["mask"].str.startswith("causal"),
+        sinks=table["sinks"].map({"true": True, "false": False, True: True, False: False}).astype(bool),
+        tflops=pd.to_numeric(table["tflops"], errors="coerce"),
+        status=is_out_of_memory.map({True: str(Status.OUT_OF_MEMORY), False: str(Status.PASSED)}),
+    ).drop(columns=["mask", "version"])

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from drawings import draw, error_bars, frame_of, heights, points, widths
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from synthetic_results import WriteRun, make_result
@@ -14,20 +15,13 @@ from harness.experiment.figure_settings import parse_settings
 from harness.reporting.explaining import read_origin
 from harness.reporting.figures.base import Figure
 from harness.reporting.figures.bounds import Bounds
-from harness.reporting.figures.build_time import BuildTime
-from harness.reporting.figures.error_growth import ErrorGrowth
-from harness.reporting.figures.instruction_mix import InstructionMix
-from harness.reporting.figures.memory import Memory
 from harness.reporting.figures.operations import Operations
 from harness.reporting.figures.recompute import Recompute
-from harness.reporting.figures.resources import Resources
 from harness.reporting.figures.speedup import Speedup
 from harness.reporting.figures.throughput import Throughput
-from harness.reporting.frames import prepare
 from harness.reporting.latex import plot_data
 from harness.reporting.report import redraw
 from harness.reporting.runs import read_runs
-from harness.results.frame import results_frame
 from harness.results.result import Result
 from harness.status import Status
 
@@ -44,36 +38,13 @@ def read_table(lines: list[str]) -> list[dict[str, str]]:
 def drawn_and_table(
     figure: Figure, *results: Result, **settings: Any
 ) -> tuple[Drawing, list[dict[str, str]]]:
-    frame = prepare(results_frame(results), ("flash", "naive"))
-    parsed = parse_settings(figure, settings)
-    lines = plot_data(figure.numbers(frame, parsed), figure.data_columns, "")
-    return figure.draw(frame, parsed, ""), read_table(list(lines))
+    numbers = figure.numbers(frame_of(*results), parse_settings(figure, settings))
+    table = read_table(list(plot_data(numbers, figure.data_columns, "")))
+    return draw(figure, *results, **settings), table
 
 
 def column(table: list[dict[str, str]], name: str, factor: float = 1.0) -> list[float]:
     return [float(row[name]) * factor for row in table]
-
-
-def heights(axes: Axes) -> list[float]:
-    return [float(patch.get_height()) for patch in axes.patches]  # type: ignore[attr-defined]
-
-
-def widths(axes: Axes, part: str) -> list[float]:
-    return [float(bar.get_width()) for bar in axes.patches if bar.get_gid() == part]  # type: ignore[attr-defined]
-
-
-def values(axes: Axes, label: str) -> list[float]:
-    """Return the heights of the points of a series' line."""
-    found = [line for line in axes.lines if line.get_label() == label]
-    found += [bars.lines[0] for bars in axes.containers if bars.get_label() == label]  # type: ignore[attr-defined]
-    (line,) = found
-    return [float(value) for value in line.get_ydata()]  # type: ignore[arg-type]
-
-
-def ends(axes: Axes) -> list[list[float]]:
-    """Return the ends of the error bars, from left to right."""
-    found = [bars.lines[2][0].get_segments() for bars in axes.containers if hasattr(bars, "has_yerr")]
-    return [sorted(map(float, segment[:, 1])) for segments in found for segment in segments]
 
 
 def compared(run: str = "run-1") -> list[Result]:
@@ -117,19 +88,8 @@ def test_paired_speedups_have_their_intervals_in_the_table(write_run: WriteRun, 
     plus, minus = column(table, "speedup_plus"), column(table, "speedup_minus")
     middle = column(table, "speedup")
     bars = [[value - down, value + up] for value, down, up in zip(middle, minus, plus, strict=True)]
-    assert [pytest.approx(bar) for bar in bars] == ends(axes)
+    assert [pytest.approx(bar) for bar in bars] == error_bars(axes)
     assert {row["baseline"] for row in table} == {"{unfused}"}
-
-
-def test_speedups_of_merged_runs_are_those_of_the_table(write_run: WriteRun, tmp_path: Path) -> None:
-    folders = [write_run(compared(), name=name) for name in ("old", "new")]
-    axes, table = drawn_again(folders, tmp_path, "baseline=flash")
-    assert sorted(column(table, "speedup")) == sorted(heights(axes)) == [0.25, 0.25, 0.5, 0.5]
-    assert {(row["series"], row["baseline"]) for row in table} == {
-        (f"{{{variant} ({run})}}", f"{{flash ({run})}}")
-        for variant in ("torch", "unfused")
-        for run in ("old", "new")
-    }
 
 
 def timed(variant: str = "flash", seq: int = 256, time: float = 0.5, **fields: Any) -> Result:
@@ -144,10 +104,10 @@ def test_throughput_and_its_intervals(y: str, name: str, factor: float) -> None:
     drawing, table = drawn_and_table(Throughput(), *rows, y=y)
     (axes,) = drawing.axes
     assert [row["series"] for row in table] == ["{flash}", "{flash}"]
-    assert column(table, name, factor) == pytest.approx(values(axes, "flash"))
+    assert column(table, name, factor) == pytest.approx([y for _, y in points(axes, "flash")])
     low = [float(row[name]) - float(row[f"{name}_minus"]) for row in table]
     high = [float(row[name]) + float(row[f"{name}_plus"]) for row in table]
-    for bar, end in zip(zip(low, high, strict=True), ends(axes), strict=True):
+    for bar, end in zip(zip(low, high, strict=True), error_bars(axes), strict=True):
         assert [value * factor for value in bar] == pytest.approx(end)
 
 
@@ -159,39 +119,17 @@ def test_places_along_skew_are_in_the_table(figure: Figure) -> None:
     assert column(table, "skew") == [3.0]
 
 
-def test_skew_is_that_of_queries_or_of_keys_whichever_are_more_uneven() -> None:
-    rows = [
-        timed(case=keys, mask="lengths", cu_seqlens_q="0,1,2,3", cu_seqlens_kv=keys)
-        for keys in ("0,200,400,600", "0,17,34,578")
-    ]
-    rows.append(timed(case="q", mask="lengths", cu_seqlens_q="0,4,5,9", cu_seqlens_kv="0,64,128,192"))
-    _, table = drawn_and_table(Throughput(), *rows, x="skew")
-    assert sorted(column(table, "skew")) == [1.0, 4.0, 32.0]
-
-
 def test_the_time_of_an_ideal_operation() -> None:
     drawing, table = drawn_and_table(
         Recompute(), timed(recompute_factor=1.0), timed(seq=512, recompute_factor=2.0, time=0.8)
     )
     (axes,) = drawing.axes
-    assert column(table, "time_per_flop_s", 1e12) == pytest.approx(values(axes, "flash")) == [0.5, 0.8]
-    assert column(table, "time_per_flop_s_minus", 1e12) == pytest.approx([0.1, 0.16])
-
-
-@pytest.mark.parametrize("y", ["held", "peak"])
-def test_memory(y: str) -> None:
-    row = make_result(bytes=64 * 2**20, workspace_bytes=16 * 2**20, peak_bytes=950 * 2**20)
-    drawing, table = drawn_and_table(Memory(), row, y=y)
-    assert column(table, "memory_bytes", 2**-20) == values(drawing.axes[0], "flash")
-
-
-def test_errors_without_a_place_on_the_scale_are_not_in_the_table() -> None:
-    rows = [make_result(seq=seq, error_ratio=error) for seq, error in ((64, 0.0), (128, 0.5), (256, 0.6))]
-    drawing, table = drawn_and_table(ErrorGrowth(), *rows)
-    assert column(table, "error_ratio") == values(drawing.axes[0], "flash") == [0.5, 0.6]
-    assert "Without error, so not on the scale: 1 of 3 rows." in " ".join(
-        text.get_text().replace("\n", " ") for text in drawing.texts
+    assert (
+        column(table, "time_per_flop_s", 1e12)
+        == pytest.approx([y for _, y in points(axes, "flash")])
+        == [0.5, 0.8]
     )
+    assert column(table, "time_per_flop_s_minus", 1e12) == pytest.approx([0.1, 0.16])
 
 
 def test_an_infinite_error_is_in_the_table_and_in_what_a_figure_comes_from(
@@ -211,89 +149,9 @@ def test_an_infinite_error_is_in_the_table_and_in_what_a_figure_comes_from(
     ]
 
 
-def test_build_times_are_means_of_a_row() -> None:
-    rows = [
-        make_result(seq=seq, build_s=build, stage_s={"plan": build / 4, "compile": build / 2})
-        for seq, build in ((64, 1.0), (128, 3.0))
-    ]
-    drawing, table = drawn_and_table(BuildTime(), *rows)
-    (axes,) = drawing.axes
-    for stage in ("plan", "compile", "others"):
-        assert column(table, f"stage_s.{stage}") == widths(axes, stage)
-    assert column(table, "build_s") == [2.0]
-    assert table[0]["seq_q"] == "nan"
-
-
-def test_a_stage_that_a_series_lacks_took_no_time_at_all() -> None:
-    rows = [
-        make_result(variant, build_s=1.0, stage_s={stage: 0.25})
-        for variant, stage in (("flash", "plan"), ("iree", "compile"))
-    ]
-    table = drawn_and_table(BuildTime(), *rows)[1]
-    assert [row["stage_s.plan"] for row in table] == ["0.25", "nan"]
-    assert [row["stage_s.compile"] for row in table] == ["nan", "0.25"]
-
-
-def test_resources_are_the_largest_of_a_row_beside_the_least() -> None:
-    rows = [make_result(seq=seq, registers=count) for seq, count in ((64, 128), (128, 182))]
-    drawing, table = drawn_and_table(Resources(), *rows)
-    assert column(table, "registers") == widths(drawing.axes[0], "bar") == [182]
-    assert column(table, "registers_least") == [128]
-
-
-def test_instructions_are_those_of_the_longest_problem() -> None:
-    rows = [make_result(seq=seq, instructions={"fma": count}) for seq, count in ((64, 10), (128, 20))]
-    drawing, table = drawn_and_table(InstructionMix(), *rows)
-    assert column(table, "instructions.fma") == widths(drawing.axes[0], "fma") == [20]
-
-
 def test_modelled_cycles_are_of_a_thousand_scores() -> None:
     model = {"fraction_of_peak": 0.5, "bound": "tensor", "cycles": 8.0, "scores": 4000, "tensor_cycles": 6.0}
     rows = [make_result(seq=seq, status=Status.BUILT, model=model) for seq in (64, 128)]
     drawing, table = drawn_and_table(Bounds(), *rows)
     assert column(table, "busy_cycles.tensor") == widths(drawing.axes[0], "tensor") == [1.5]
     assert column(table, "simulated_cycles") == [2.0]
-
-
-PACKED_CASE = {
-    "case": "packed",
-    "mask": "lengths",
-    "batch": 8,
-    "cu_seqlens_q": "0,10,40",
-    "cu_seqlens_kv": "0,10,40",
-}
-
-
-@pytest.mark.parametrize(
-    ("figure", "x", "placed", "other"),
-    [
-        (Throughput(), "skew", PACKED_CASE, {"batch": 3}),
-        (Speedup(), "skew", PACKED_CASE, {"batch": 3}),
-        (Operations(), "skew", PACKED_CASE, {"batch": 3}),
-        (Throughput(), "threads", {"threads": 2}, {"threads": None}),
-        (Speedup(), "threads", {"threads": 2}, {"threads": None}),
-        (Memory(), "threads", {"threads": 2}, {"threads": None}),
-        (ErrorGrowth(), "threads", {"threads": 2}, {"threads": None}),
-    ],
-    ids=lambda value: value.name if isinstance(value, Figure) else None,
-)
-def test_rows_without_a_place_are_in_no_caption_and_no_table(
-    figure: Figure, x: str, placed: dict[str, Any], other: dict[str, Any]
-) -> None:
-    known = {"recompute_factor": 2.0, "bytes": 64, "workspace_bytes": 16, "error_ratio": 0.5}
-    results = []
-    for number, fields in enumerate((placed, other)):
-        common = {**known, "baseline": "naive", "baseline_case": f"naive {number}", **fields}
-        for variant, speedup in (("naive", 1.0), ("flash", 2.0)):
-            named = {**common, "case": f"{variant} {number}", "speedup": speedup}
-            results.append(timed(variant=variant, device=f"device {number}", **named))
-    frame = prepare(results_frame(results), ("flash", "naive"))
-    settings = parse_settings(figure, {"x": x})
-    rows = figure.rows(frame, settings)
-    assert set(rows["device"]) == set(figure.numbers(frame, settings)["device"]) == {"device 0"}
-    assert set(rows["variant"]) == {"flash", "naive"}
-
-
-def test_series_without_any_time_are_in_no_caption_of_times() -> None:
-    frame = prepare(results_frame([timed(), make_result("naive", status=Status.CRASHED)]), ("flash", "naive"))
-    assert set(Throughput().rows(frame, parse_settings(Throughput(), {}))["variant"]) == {"flash"}

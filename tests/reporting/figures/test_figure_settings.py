@@ -1,9 +1,7 @@
-import ast
 import itertools
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -11,7 +9,6 @@ import pytest
 from synthetic_results import make_result
 
 from harness.errors import InputError
-from harness.experiment.condition import holds
 from harness.experiment.figure_settings import parse_settings
 from harness.reporting.figures.base import Figure, NothingToDraw, Unreadable, check_formats
 from harness.reporting.figures.matrix import Matrix
@@ -32,12 +29,6 @@ def test_an_unknown_value_names_key_value_and_choices() -> None:
     assert message.startswith("figures.throughput.x: found \"sequ\", expected 'seq', 'seq_q', 'seq_kv'")
 
 
-def test_an_unknown_key_names_the_close_one() -> None:
-    message = error_of(Speedup(), {"base": "torch"})
-    assert message.startswith("figures.speedup.base: unknown key")
-    assert "baseline" in message
-
-
 def test_an_unknown_panel_is_refused() -> None:
     assert error_of(Throughput(), {"panels": ["head"]}).startswith('figures.throughput.panels: found "head"')
 
@@ -47,27 +38,6 @@ def test_without_a_row_to_show_there_is_nothing_to_draw(figure: Figure, sweep: p
     settings = parse_settings(figure, {"variants": ["flsh"]})
     with pytest.raises(NothingToDraw, match="no row has what variants and where ask for"):
         figure.draw(sweep, settings, "")
-
-
-def test_defaults_are_sequence_length_and_panels_by_head_dim_and_mask() -> None:
-    settings = parse_settings(Throughput(), {})
-    assert settings.model_dump() == {
-        "title": None,
-        "variants": None,
-        "where": None,
-        "names": {},
-        "size": None,
-        "width": "page",
-        "font": "sans",
-        "caption": True,
-        "style": "lines",
-        "x": "seq",
-        "y": "auto",
-        "panels": ("head_dim", "mask"),
-        "published": False,
-        "published_devices": None,
-        "published_implementations": None,
-    }
 
 
 @pytest.mark.parametrize(("formats", "found"), [((), "none"), (("png", "gif"), "'gif'")])
@@ -97,12 +67,6 @@ def test_size_names_and_caption_can_be_chosen(figure: Figure, sweep: pd.DataFram
     labels = [*legend, *(tick.get_text() for tick in drawing.axes[0].get_yticklabels())]
     assert "Ours tile_kv=64" in labels
     assert "naive tile_kv=64" not in labels
-
-
-def test_a_size_that_leaves_panels_no_room_is_refused(sweep: pd.DataFrame) -> None:
-    settings = parse_settings(Throughput(), {"size": [7, 2]})
-    with pytest.raises(NothingToDraw, match=r"size: 2 inches of height, at least .* are needed"):
-        Throughput().draw(sweep, settings, "")
 
 
 def test_rows_can_be_chosen_by_their_problem(sweep: pd.DataFrame) -> None:
@@ -148,27 +112,6 @@ def test_rows_can_be_chosen_by_whatever_tells_problems_apart(where: str, chosen:
     assert sorted(shown["case"]) == sorted(chosen)
 
 
-def test_a_condition_is_evaluated_once_for_each_set_of_values_that_it_asks_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked: list[Mapping[str, Any]] = []
-
-    def counting(condition: ast.expr, values: Mapping[str, Any]) -> bool:
-        asked.append(values)
-        return holds(condition, values)
-
-    monkeypatch.setattr("harness.reporting.figures.base.holds", counting)
-    rows = [
-        make_result(time_s=1.0, case=f"{seq} {dtype}", seq_q=seq, seq_kv=seq, dtype=dtype)
-        for seq in (256, 512, 1024)
-        for dtype in ("f16", "f32")
-    ]
-    settings = parse_settings(Throughput(), {"where": "dtype == 'f16'"})
-    shown = Throughput().rows(prepare(results_frame(rows)), settings)
-    assert sorted(shown["case"]) == ["1024 f16", "256 f16", "512 f16"]
-    assert sorted(values["dtype"] for values in asked) == ["f16", "f32"]
-
-
 def test_every_column_of_problems_can_be_asked_for() -> None:
     for name in PROBLEM_COLUMNS:
         parse_settings(Throughput(), {"where": f"{name} == none"})
@@ -201,9 +144,3 @@ def test_what_nobody_could_read_is_refused_with_what_to_narrow(figure: Figure) -
         paired = frame.assign(speedup=2.0, baseline="unfused", baseline_label="unfused")
         with pytest.raises(Unreadable, match=re.escape(reason)):
             figure.draw(paired, parse_settings(figure, {}), "")
-
-
-def test_a_matrix_of_too_many_cells_is_refused() -> None:
-    frame = rows_of(head_dim=list(range(1, 26)))
-    with pytest.raises(Unreadable, match=r"1 series and 25 columns \(target, head_dim\), of which"):
-        Matrix().draw(frame, parse_settings(Matrix(), {"columns": ["target", "head_dim"]}), "")

@@ -1,27 +1,20 @@
+"""The matrix of statuses."""
+
 from collections import Counter
 from typing import Any
 
 import pandas as pd
 import pytest
+from drawings import caption, draw_frame, frame_of, words
 from matplotlib.figure import Figure as Drawing
 from synthetic_results import make_result
 
-from harness.experiment.figure_settings import parse_settings
 from harness.reporting.figures.base import NothingToDraw, Unreadable
-from harness.reporting.figures.matrix import FAILED, Matrix, cell_look, cell_text
+from harness.reporting.figures.matrix import FAILED_LOOK, Matrix, cell_look, cell_text
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
 from harness.results.result import Result
 from harness.status import FAILURES, Status
-
-
-def draw(frame: pd.DataFrame, **settings: Any) -> Drawing:
-    figure = Matrix()
-    return figure.draw(frame, parse_settings(figure, settings), "")
-
-
-def frame_of(*results: Result) -> pd.DataFrame:
-    return prepare(results_frame(results), ("flash", "torch"))
 
 
 @pytest.mark.parametrize(
@@ -47,13 +40,13 @@ def test_a_cell_says_what_became_of_its_cases(counts: dict[Status, int], text: s
 
 @pytest.mark.parametrize("failure", sorted(FAILURES))
 def test_one_failure_makes_a_cell_failed(failure: Status) -> None:
-    assert cell_look(Counter({failure: 1, Status.PASSED: 99})) == (FAILED.color, FAILED.hatch)
+    assert cell_look(Counter({failure: 1, Status.PASSED: 99})) == FAILED_LOOK
 
 
 def test_other_statuses_have_looks_of_their_own() -> None:
     looks = [cell_look(Counter({status: 1})) for status in Status if status not in FAILURES]
     assert len(set(looks)) == 4
-    assert FAILED.color not in {color for color, _ in looks}
+    assert FAILED_LOOK[0] not in {color for color, _ in looks}
 
 
 def test_unsupported_cases_do_not_hide_what_was_checked() -> None:
@@ -62,8 +55,12 @@ def test_unsupported_cases_do_not_hide_what_was_checked() -> None:
     )
 
 
+def draw(frame: pd.DataFrame, **settings: Any) -> Drawing:
+    return draw_frame(Matrix(), frame, **settings)
+
+
 def cells(drawing: Drawing) -> list[str]:
-    return [text.get_text() for text in drawing.axes[0].texts if text.get_gid() == "cell"]
+    return words(drawing.axes[0], "cell")
 
 
 def test_variants_down_and_targets_across() -> None:
@@ -85,17 +82,17 @@ def test_dtypes_and_masks_are_columns_where_they_vary() -> None:
     rows = [make_result(dtype=dtype, mask=mask) for dtype in ("bf16", "f32") for mask in ("causal", "full")]
     (axes,) = draw(frame_of(*rows)).axes
     assert [label.get_text() for label in axes.get_xticklabels()] == [
-        "cpu\nf32\nfull",
-        "cpu\nf32\ncausal",
-        "cpu\nbf16\nfull",
-        "cpu\nbf16\ncausal",
+        "cpu\nf32\nfull mask",
+        "cpu\nf32\ncausal mask",
+        "cpu\nbf16\nfull mask",
+        "cpu\nbf16\ncausal mask",
     ]
 
 
 def test_the_columns_can_be_chosen() -> None:
     rows = [make_result(head_dim=head_dim) for head_dim in (64, 128)]
     (axes,) = draw(frame_of(*rows), columns=["head_dim"]).axes
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["head_dim 64", "head_dim 128"]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["head dim 64", "head dim 128"]
 
 
 def many_forms() -> list[Result]:
@@ -116,7 +113,7 @@ def test_forms_are_counted_together_where_each_would_be_too_many() -> None:
     (axes,) = drawing.axes
     assert len(axes.get_xticklabels()) == 15
     assert cells(drawing) == ["21 ✓"] * 15
-    assert "Counted together: masks." in note(drawing)
+    assert "Counted together: masks." in caption(drawing)
 
 
 def test_columns_that_somebody_chose_are_not_counted_together() -> None:
@@ -124,15 +121,10 @@ def test_columns_that_somebody_chose_are_not_counted_together() -> None:
         draw(frame_of(*many_forms()), columns=["target", "dtype", "mask"])
 
 
-def note(drawing: Drawing) -> str:
-    (caption,) = [text.get_text() for text in drawing.texts if text.get_gid() == "caption"]
-    return " ".join(caption.split())
-
-
 def test_the_note_explains_failures_only_where_there_are_some_and_never_shows_a_made_up_one() -> None:
-    passed = note(draw(frame_of(make_result())))
-    assert passed == "✓: output accepted against the float64 reference."
-    failed = note(draw(frame_of(make_result(), make_result(seq=2, status=Status.CRASHED))))
+    passed = caption(draw(frame_of(make_result())))
+    assert passed == "✓: output accepted against the float64 reference. the caption"
+    failed = caption(draw(frame_of(make_result(), make_result(seq=2, status=Status.CRASHED))))
     assert "those not named before it passed" in failed
     assert "wrong" not in failed
 

@@ -101,22 +101,6 @@ def test_of_no_rows_nothing_is_drawn(name: str) -> None:
         try_all(plugins.load("figure", name), prepared([]), {})
 
 
-@pytest.mark.parametrize(
-    ("name", "x"),
-    [
-        ("throughput", "skew"),
-        ("throughput", "threads"),
-        ("speedup", "skew"),
-        ("speedup", "threads"),
-        ("error_growth", "threads"),
-        ("memory", "threads"),
-    ],
-)
-def test_values_at_no_place_along_the_axis_are_nothing_to_draw(name: str, x: str) -> None:
-    with pytest.raises(NothingToDraw, match=f"no case that has {x}, which this is over"):
-        try_all(plugins.load("figure", name), prepared(ROWS["places-only-where-failed"]), {"x": x})
-
-
 def test_executed_operations_follow_from_the_factor_where_nobody_counted_them() -> None:
     rows = [row.model_copy(update={"flops_executed": None}) for row in (BASELINE, COMPARED)]
     figure = plugins.load("figure", "recompute")

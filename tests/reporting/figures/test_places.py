@@ -9,9 +9,6 @@ from synthetic_results import make_result
 
 from harness.experiment.figure_settings import parse_settings
 from harness.reporting.figures.base import Figure
-from harness.reporting.figures.error_growth import ErrorGrowth
-from harness.reporting.figures.memory import Memory
-from harness.reporting.figures.operations import Operations
 from harness.reporting.figures.speedup import Speedup
 from harness.reporting.figures.throughput import Throughput
 from harness.reporting.frames import prepare
@@ -31,12 +28,12 @@ CASES: dict[str, tuple[Lengths, str, dict[str, list[int]]]] = {
     "decode and square": (
         DECODE + SQUARE,
         KEYS,
-        {"seq q = seq kv": [256, 512], "seq q 1": [256, 512, 1024]},
+        {"seq q 1": [256, 512, 1024], "seq q = seq kv": [256, 512]},
     ),
     "decode and square at other places": (
         [(1, 300), (1, 700), *SQUARE],
         KEYS,
-        {"seq q = seq kv": [256, 512], "seq q 1": [300, 700]},
+        {"seq q 1": [300, 700], "seq q = seq kv": [256, 512]},
     ),
     "fixed queries, fewer and more keys": (
         [(128, keys) for keys in (32, 64, 128, 256)],
@@ -90,7 +87,7 @@ def ticks(axes: Axes) -> list[int]:
     return [int(label.get_text()) for label in axes.get_xticklabels()]
 
 
-@pytest.mark.parametrize("figure", [Throughput(), Speedup(), Operations(), Memory(), ErrorGrowth()])
+@pytest.mark.parametrize("figure", [Throughput(), Speedup()])
 @pytest.mark.parametrize("case", sweep(CASES, but=list(CASES)[:3]))
 def test_lengths_that_grow_are_lines_and_those_that_stay_are_panels(figure: Figure, case: str) -> None:
     lengths, label, panels = CASES[case]

@@ -4,6 +4,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from drawings import caption, draw_frame, legend, words
+from drawings import points as points_of
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure as Drawing
@@ -11,7 +13,7 @@ from synthetic_results import WriteRun, make_result
 
 from harness.errors import InputError
 from harness.experiment.figure_settings import parse_settings
-from harness.reporting import make_report, redraw
+from harness.reporting import redraw
 from harness.reporting.figures.published_overlay import FAR, MIXED, NO_RATES, OWN_SCALE
 from harness.reporting.figures.throughput import Throughput
 from harness.reporting.frames import prepare
@@ -45,28 +47,18 @@ def frame_of(tflops: float, **fields: Any) -> pd.DataFrame:
 
 
 def draw(frame: pd.DataFrame, **settings: Any) -> Drawing:
-    figure = Throughput()
     values = {"published": True, "published_devices": ("H100",), **settings}
-    return figure.draw(frame, parse_settings(figure, values), "the caption")
-
-
-def notes(frame: pd.DataFrame, **settings: Any) -> list[str]:
-    figure = Throughput()
-    return figure.notes(frame, parse_settings(figure, settings))
-
-
-def legend(drawing: Drawing) -> list[str]:
-    return [text.get_text() for legend in drawing.legends for text in legend.get_texts()]
-
-
-def caption(drawing: Drawing) -> str:
-    (text,) = [text for text in drawing.texts if text.get_gid() == "caption"]
-    return text.get_text().replace("\n", " ")
+    return draw_frame(Throughput(), frame, **values)
 
 
 def lines(axes: Axes) -> dict[str, Any]:
     """Return the line of each series."""
     return {str(entry.get_label()): entry.lines[0] for entry in axes.containers}  # type: ignore[attr-defined]
+
+
+def notes(frame: pd.DataFrame, **settings: Any) -> list[str]:
+    figure = Throughput()
+    return figure.notes(frame, parse_settings(figure, settings))
 
 
 @pytest.mark.parametrize("style", ["lines", "bars"])
@@ -111,16 +103,15 @@ def test_bars_are_white_and_hatched_unlike_measured_ones() -> None:
 
 def test_points_stand_at_the_published_values() -> None:
     (axes,) = draw(frame_of(NEAR), published_implementations=("cudnn",)).axes
-    line = lines(axes)["NVIDIA H100 SXM5, cuDNN (as of 2024-07)"]
-    assert list(map(float, line.get_xdata())) == [8192, 16384]
-    assert list(map(float, line.get_ydata())) == [412, 413]
+    published = points_of(axes, "NVIDIA H100 SXM5, cuDNN (as of 2024-07)")
+    assert published == [(8192, 412), (16384, 413)]
 
 
 @pytest.mark.parametrize("style", ["lines", "bars"])
 @pytest.mark.parametrize("tflops", [NEAR, SLOW])
 def test_memory_that_ran_out_is_said(style: str, tflops: float) -> None:
     shown = draw(frame_of(tflops), style=style).axes[-1]
-    assert [text.get_text() for text in shown.texts].count("OOM") == 1
+    assert words(shown, "missing") == ["OOM"]
 
 
 def test_the_caption_names_the_source() -> None:
@@ -133,17 +124,17 @@ def test_nothing_is_overlaid_unasked() -> None:
     assert notes(frame_of(NEAR)) == []
 
 
-def test_where_nothing_matches_one_line_says_what_was_compared() -> None:
-    frame = frame_of(NEAR, dtype="f32")
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"dtype": "f32"}, "none of 262 published points is of a measured problem"),
+        ({"flop_convention": "all pairs"}, "2 of 2 rows count FLOPs otherwise"),
+    ],
+)
+def test_a_line_says_why_nothing_is_overlaid(fields: dict[str, Any], reason: str) -> None:
+    frame = frame_of(NEAR, **fields)
     (line,) = notes(frame, published=True)
-    assert line.startswith("none of 262 published points is of a measured problem")
-    assert legend(draw(frame)) == ["flash"]
-
-
-def test_rows_of_another_convention_have_no_overlay_and_a_reason() -> None:
-    frame = frame_of(NEAR, flop_convention="all pairs")
-    (line,) = notes(frame, published=True)
-    assert line.startswith("2 of 2 rows count FLOPs otherwise")
+    assert line.startswith(reason)
     assert legend(draw(frame)) == ["flash"]
 
 
@@ -162,18 +153,6 @@ def test_a_figure_without_rates_has_no_overlay(write_run: WriteRun) -> None:
         redraw([write_run(results(NEAR))], ["speedup"], published=True)
 
 
-def test_published_points_change_the_figure_and_no_table(write_run: WriteRun) -> None:
-    folder = write_run(results(NEAR), '[figures.throughput]\npanels = ["head_dim"]\n')
-    tables = ("summary.csv", "results.csv", "summary.md")
-    before = make_report([folder], formats=("svg",))
-    kept = [(before.folder / name).read_text() for name in tables]
-    plain = before.figures["throughput"][0].read_text()
-    after = make_report([folder], formats=("svg",), published=True)
-    assert after.figures["throughput"][0].read_text() != plain
-    assert [(after.folder / name).read_text() for name in tables] == kept
-    assert not any("H100" in text for text in kept)
-
-
 def test_no_point_stands_beside_a_run_of_another_problem(write_run: WriteRun) -> None:
     folders = []
     for name, heads in (("few", 32), ("many", 64)):
@@ -182,5 +161,4 @@ def test_no_point_stands_beside_a_run_of_another_problem(write_run: WriteRun) ->
     drawing = draw(read_runs(folders).frame)
     (axes,) = drawing.axes
     assert not any("H100" in label for label in lines(axes))
-    (caption,) = [text.get_text() for text in drawing.texts if text.get_gid() == "caption"]
-    assert MIXED in caption.replace("\n", " ")
+    assert MIXED in caption(drawing)

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-import pandas as pd
 import pytest
+from drawings import caption, frame_of, lines
+from drawings import draw as draw_figure
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from synthetic_results import make_result
@@ -11,10 +12,7 @@ from synthetic_results import make_result
 from harness.experiment.figure_settings import parse_settings
 from harness.reporting.figures.base import NothingToDraw
 from harness.reporting.figures.roofline import Roofline
-from harness.reporting.figures.roofs import roofs_of, without_roof
-from harness.reporting.frames import prepare
-from harness.reporting.published.data_sheets import data_sheet
-from harness.results.frame import results_frame
+from harness.reporting.figures.roofs import data_sheet
 from harness.results.result import Result
 
 BANDWIDTHS = {"memory": 20.0, "L1": 400.0, "L2": 100.0}
@@ -32,21 +30,8 @@ def row(seq: int = 64, variant: str = "flash", **fields: Any) -> Result:
     return make_result(variant, seq, time_s=1e-3).model_copy(update={**known, **fields})
 
 
-def frame_of(*results: Result) -> pd.DataFrame:
-    return prepare(results_frame(results), ("flash", "naive"))
-
-
 def draw(*results: Result, **settings: Any) -> Drawing:
-    figure = Roofline()
-    return figure.draw(frame_of(*results), parse_settings(figure, settings), "the caption")
-
-
-def lines(axes: Axes, kind: str) -> list[list[tuple[float, float]]]:
-    found = [line for line in axes.lines if line.get_gid() == kind or line.get_label() == kind]
-    return [
-        [(float(x), float(y)) for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)]  # type: ignore[arg-type]
-        for line in found
-    ]
+    return draw_figure(Roofline(), *results, **settings)
 
 
 def roofs_said(axes: Axes) -> str:
@@ -58,22 +43,12 @@ def heading(axes: Axes) -> str:
     return axes.get_title().split("\n")[0]
 
 
-def caption(drawing: Drawing) -> str:
-    (text,) = [text.get_text() for text in drawing.texts if text.get_gid() == "caption"]
-    return " ".join(text.split())
-
-
 def test_points_stand_over_their_intensity_and_are_joined_by_growing_length() -> None:
     (axes,) = draw(row(128, tflops=0.06), row(64), row(64, "naive", tflops=0.01)).axes
     assert lines(axes, "flash") == [[(8.0, 50.0), (16.0, 60.0)]]
     assert lines(axes, "naive") == [[(8.0, 10.0)]]
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     assert axes.get_ylabel() == "throughput (GFLOP/s)"
-
-
-def test_problems_of_other_widths_are_not_joined() -> None:
-    (axes,) = draw(row(64), row(128, head_dim=128), panels=[]).axes
-    assert len(lines(axes, "flash")) == 2
 
 
 def test_widths_and_masks_have_panels_of_their_own() -> None:
@@ -104,12 +79,6 @@ def test_a_level_whose_slope_ends_left_of_the_scale_is_not_drawn() -> None:
     (axes,) = drawing.axes
     assert [slope[-1][0] for slope in lines(axes, "slope")] == pytest.approx([1, 5])
     assert roofs_said(axes) == "measured peak 100 GFLOP/s, L2 100 GB/s, memory 20.0 GB/s"
-
-
-def test_the_scale_holds_the_ridge_of_memory_and_the_peak() -> None:
-    (axes,) = draw(row(4096, tflops=0.01)).axes
-    assert axes.get_xlim()[0] < 100 / 20 < 512 < axes.get_xlim()[1]
-    assert axes.get_ylim()[0] < 10 < 100 < axes.get_ylim()[1]
 
 
 def test_each_number_of_threads_has_a_roof_and_a_panel_of_its_own() -> None:
@@ -162,12 +131,6 @@ def test_a_peak_that_a_row_refutes_is_a_roof_in_no_panel(fast: dict[str, Any]) -
     assert lines(axes, "peak") != []
 
 
-def test_of_several_runs_on_a_device_the_best_counts() -> None:
-    (roof,) = roofs_of(frame_of(row(64), row(128, peak_tflops=0.12, bandwidth_gb_s={"memory": 25.0})))
-    assert roof.tflops == 0.12
-    assert roof.bandwidths == {"L1": 400.0, "L2": 100.0, "memory": 25.0}
-
-
 def test_a_device_that_nothing_measured_has_the_roof_of_its_data_sheet_and_the_figure_says_so() -> None:
     stated = {"peak_tflops": None, "bandwidth_gb_s": {}, "device": H100, "dtype": "f16", "tflops": 400.0}
     drawing = draw(row(**stated))
@@ -183,14 +146,7 @@ def test_a_data_sheet_is_of_one_device_and_of_the_types_that_it_states() -> None
     assert data_sheet("NVIDIA H200 NVL", "f16") is None
     found = data_sheet("NVIDIA H200", "bf16")
     assert found is not None
-    assert found.memory_gb_s == 4800
-
-
-def test_a_roof_says_whose_it_is_beside_points_of_a_device_without_one() -> None:
-    unknown = {"peak_tflops": None, "bandwidth_gb_s": {}, "device": "something else", "case": "other"}
-    (axes,) = draw(row(), row(variant="naive", **unknown)).axes
-    said = "measured peak 100 GFLOP/s, L2 100 GB/s, memory 20.0 GB/s (a processor)"
-    assert roofs_said(axes) == said
+    assert found.bandwidths == {"memory": 4800}
 
 
 def test_a_device_without_a_known_roof_is_named() -> None:
@@ -198,7 +154,6 @@ def test_a_device_without_a_known_roof_is_named() -> None:
     drawing = draw(row(**unknown))
     assert lines(drawing.axes[0], "peak") == []
     assert "Nothing measured what these can do at most: something else." in caption(drawing)
-    assert without_roof(frame_of(row(**unknown))) == ["something else"]
 
 
 def test_rows_without_a_time_or_an_intensity_have_no_place() -> None:

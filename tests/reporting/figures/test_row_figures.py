@@ -1,91 +1,38 @@
-"""Figures of rows: what the code takes, its instructions, and how long building it takes."""
+"""Figures of rows: what code takes, its instructions, what bounds it, and how long building it takes."""
 
 from typing import Any
 
 import pytest
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Drawing
+from drawings import caption, draw, frame_of, headings, legend, widths, words
 from synthetic_results import make_result
 
 from harness.experiment.figure_settings import parse_settings
 from harness.reporting.figures.base import Figure, NothingToDraw, Unreadable
+from harness.reporting.figures.bounds import SIMULATED, Bounds
 from harness.reporting.figures.build_time import BuildTime
 from harness.reporting.figures.instruction_mix import InstructionMix
 from harness.reporting.figures.resources import Resources
-from harness.reporting.figures.stacked import MOST_PARTS, OTHERS
-from harness.reporting.frames import prepare
-from harness.results.frame import results_frame
+from harness.reporting.figures.stacked import LENGTH_NOTE, MOST_PARTS, OTHERS
 from harness.results.result import Result
 from harness.status import Status
 
 
-def draw(figure: Figure, *results: Result, **settings: Any) -> Drawing:
-    frame = prepare(results_frame(results), ("flash", "naive"))
-    return figure.draw(frame, parse_settings(figure, settings), "the caption")
-
-
-def words(axes: Axes, kind: str = "value") -> list[str]:
-    return [text.get_text() for text in axes.texts if text.get_gid() == kind]
-
-
-def headings(drawing: Drawing) -> list[str]:
-    """Return what stands above the panels of forms, the names of quantities left out."""
-    lines = [
-        title
-        for axes in drawing.axes
-        for title in (axes.get_title() or axes.get_title(loc="left")).split("\n")[-1:]
-    ]
-    return [line for line in lines if line.strip() and not line.startswith(("a thread", "registers"))]
-
-
-def all_words(drawing: Drawing) -> list[str]:
-    return [text for axes in drawing.axes for text in words(axes)]
-
-
-def widths(axes: Axes, part: str) -> list[float]:
-    return [float(bar.get_width()) for bar in axes.patches if bar.get_gid() == part]  # type: ignore[attr-defined]
-
-
-def caption(drawing: Drawing) -> str:
-    (text,) = [text.get_text() for text in drawing.texts if text.get_gid() == "caption"]
-    return " ".join(text.split())
-
-
 def built(variant: str, seq: int = 64, **fields: Any) -> Result:
-    return make_result(variant, seq, status=Status.EMULATED, target="cuda:sm_80", **fields)
+    known: dict[str, Any] = {"status": Status.EMULATED, "target": "cuda:sm_80", **fields}
+    return make_result(variant, seq, **known)
 
 
 FLASH = built("flash", registers=128, spills=0, shared_bytes=27648, occupancy=0.25)
-LONGER = built("flash", 128, registers=182, spills=0, shared_bytes=27648, occupancy=0.125)
 NAIVE = built("naive", registers=250, spills=0, shared_bytes=55296)
 
 
-def test_a_column_for_each_quantity_with_the_values_beside_the_bars() -> None:
+def test_a_column_for_each_quantity_with_values() -> None:
     drawing = draw(Resources(), FLASH, NAIVE)
     titles = [axes.get_title(loc="left").split()[0] for axes in drawing.axes]
     assert titles == ["registers", "shared", "occupancy"]
     assert [words(axes) for axes in drawing.axes] == [["128", "250"], ["27", "54"], ["25", "–"]]
     assert [label.get_text() for label in drawing.axes[0].get_yticklabels()] == ["flash", "naive"]
-
-
-def test_lengths_share_a_row_that_says_the_range() -> None:
-    drawing = draw(Resources(), FLASH, LONGER)
-    registers, _, occupancy = drawing.axes
-    assert words(registers) == ["128–182"]
-    assert widths(registers, "bar") == [182]
-    assert words(occupancy) == ["12.5–25"]
-
-
-def test_what_is_zero_everywhere_is_said_instead_of_drawn() -> None:
-    assert "0 in all rows: spilled registers. the caption" in caption(draw(Resources(), FLASH))
-
-
-def test_forms_are_headings_and_by_says_what_comes_first() -> None:
-    rows = [FLASH, built("flash", mask="causal", registers=90), built("flash", dtype="f16", registers=91)]
-    forms = ["f16, full mask", "f32, causal mask", "f32, full mask"]
-    assert sorted(headings(draw(Resources(), *rows))) == forms
-    forms = ["causal mask, f32", "full mask, f16", "full mask, f32"]
-    assert sorted(headings(draw(Resources(), *rows, by=["mask"]))) == forms
+    assert "0 in all rows: spilled registers. the caption" in caption(drawing)
 
 
 @pytest.mark.parametrize(
@@ -93,110 +40,64 @@ def test_forms_are_headings_and_by_says_what_comes_first() -> None:
     [
         ({"softcap": 30.0}, "softcap 30"),
         ({"bias": True}, "bias yes"),
-        ({"sinks": True}, "sinks yes"),
         ({"kv_heads": 4}, "kv heads 4"),
-        ({"head_dim_v": 32}, "head dim v 32"),
-        ({"heads": 8}, "heads 8"),
         ({"batch": 2}, "batch 2"),
     ],
 )
 @pytest.mark.parametrize("figure", [Resources(), InstructionMix(), BuildTime()])
-def test_whatever_else_tells_problems_apart_has_rows_of_its_own(
-    figure: Figure, fields: dict[str, Any], form: str
-) -> None:
-    known: dict[str, Any] = {
-        "registers": 9,
-        "instructions": {"fma": 9},
-        "build_s": 9.0,
-        "bias": False,
-        "sinks": False,
-    }
+def test_what_tells_problems_apart_has_rows(figure: Figure, fields: dict[str, Any], form: str) -> None:
+    known: dict[str, Any] = {"registers": 9, "instructions": {"fma": 9}, "build_s": 9.0, "bias": False}
     rows = [built(variant, **known) for variant in ("flash", "naive")]
-    other = built("naive", case="other", **{**known, "build_s": 90.0, **fields})
-    forms = headings(draw(figure, *rows, other))
-    assert (len(forms), form in forms) == (2, True)
+    forms = headings(draw(figure, *rows, built("naive", case="other", **{**known, **fields})))
+    assert (len(forms), sum(form in heading for heading in forms)) == (2, 1)
 
 
-ALIKE = (0.1234567, 0.1234568)
-"""Numbers that agree in six digits."""
-
-
-@pytest.mark.parametrize("column", ["scale", "softcap"])
-def test_forms_that_agree_in_six_digits_are_forms_of_their_own(column: str) -> None:
-    fields: dict[str, Any] = {"build_s": 9.0}
-    first, second = ({**fields, column: value} for value in ALIKE)
-    rows = [
-        *(built("flash", seq, case=f"first {seq}", **first) for seq in (64, 128)),
-        built("naive", 64, case="first", **first),
-        *(built(variant, 128, case=f"second {variant}", **second) for variant in ("flash", "naive")),
+def test_by_says_what_comes_first() -> None:
+    rows = [FLASH, built("flash", mask="causal", registers=90), built("flash", dtype="f16", registers=91)]
+    assert headings(draw(BuildTime(), *(row.model_copy(update={"build_s": 1.0}) for row in rows))) == [
+        "f32, full mask",
+        "f32, causal mask",
+        "f16, full mask",
     ]
-    drawing = draw(BuildTime(), *rows)
-    assert headings(drawing) == [f"{column} {value}" for value in ALIKE]
-    for axes in drawing.axes:
-        assert [label.get_text() for label in axes.get_yticklabels()] == ["flash", "naive"]
-    assert "are left out: 1 of 5 cases" in caption(drawing)
-
-
-def test_forms_without_a_value_are_one_form() -> None:
-    rows = [
-        built(variant, case=f"{variant} {softcap}", build_s=9.0, softcap=softcap)
-        for variant in ("flash", "naive")
-        for softcap in (None, 30.0)
-    ]
-    assert sorted(headings(draw(BuildTime(), *rows))) == ["softcap 30", "softcap –"]
-
-
-def test_forms_that_only_some_lengths_have_are_no_lengths() -> None:
-    longer = built("flash", 128, registers=182, softcap=30.0)
-    assert sorted(headings(draw(Resources(), FLASH, longer))) == ["softcap 30", "softcap –"]
 
 
 def test_a_batch_that_follows_the_length_shares_its_row() -> None:
-    longer = built("flash", 128, registers=182, batch=2)
-    drawing = draw(Resources(), FLASH, longer)
-    assert (drawing.axes[0].get_title(), words(drawing.axes[0])) == ("", ["128–182"])
+    drawing = draw(Resources(), FLASH, built("flash", 128, registers=182, batch=2))
+    assert (drawing.axes[0].get_title(), words(drawing.axes[0])) == ("", ["182"])
 
 
-def test_too_many_rows_are_refused_with_what_to_narrow_down() -> None:
+def test_too_many_rows_are_refused() -> None:
     rows = [built("flash", head_dim=8 * place, registers=9) for place in range(1, 60)]
-    with pytest.raises(
-        Unreadable, match=r"59 rows \(1 series, 59 of head_dim\).* narrow them down with variants or where"
-    ):
+    with pytest.raises(Unreadable, match=r"59 rows .* narrow them down with variants or where"):
         draw(Resources(), *rows)
 
 
-def test_instructions_are_of_each_key_where_a_loop_is_known() -> None:
+def test_instructions_are_of_each_key_where_known() -> None:
     model = {"instructions_per_score": 0.75, "tensor_per_score": 0.5, "alu_per_score": 0.25}
-    (axes,) = draw(InstructionMix(), built("flash", model=model, instructions={"tensor": 90})).axes
+    modelled = built("flash", model=model, instructions={"tensor": 90, "integer": 210})
+    drawing = draw(InstructionMix(), modelled, built("naive", instructions={"tensor": 60}))
+    (axes,) = drawing.axes
     assert axes.get_xlabel() == "instructions for each key"
     assert (widths(axes, "tensor"), widths(axes, "alu")) == ([0.5], [0.25])
     assert words(axes) == ["0.750"]
-
-
-def test_instructions_are_of_the_code_where_it_is_not_or_by_choice() -> None:
-    row = built("flash", model={"tensor_per_score": 0.5}, instructions={"tensor": 90, "integer": 210})
-    (axes,) = draw(InstructionMix(), row, per="code").axes
-    assert widths(axes, "integer") == [210]
+    assert "Without such a count, so not shown: 1 of 2 cases (naive)." in caption(drawing)
+    assert 'per = "code" counts the whole code of 1 of them.' in caption(drawing)
+    (axes,) = draw(InstructionMix(), modelled, per="code").axes
+    assert axes.get_xlabel() == "instructions in the code"
     assert words(axes) == ["300"]
-    (other,) = draw(InstructionMix(), built("flash", instructions={"tensor": 90})).axes
-    assert other.get_xlabel() == "instructions in the code"
 
 
 def test_the_smallest_parts_become_one() -> None:
     counts = {f"class{number:02}": number for number in range(1, MOST_PARTS + 4)}
     drawing = draw(InstructionMix(), built("flash", instructions=counts))
-    (legend,) = drawing.legends
-    names = [text.get_text() for text in legend.get_texts()]
-    assert names[0] == f"class{MOST_PARTS + 3:02}"
-    assert names[-1] == OTHERS
+    assert legend(drawing)[0] == f"class{MOST_PARTS + 3:02}"
+    assert legend(drawing)[-1] == OTHERS
     assert widths(drawing.axes[0], OTHERS) == [1 + 2 + 3]
 
 
-def test_build_time_is_the_mean_of_a_rows_cases_by_stage() -> None:
-    stages = [{"payload": 0.1, "object": 0.3}, {"payload": 0.2, "object": 0.4}]
-    rows = [built("flash", 64 * place, build_s=0.6, stage_s=of) for place, of in enumerate(stages, 1)]
-    (axes,) = draw(BuildTime(), *rows).axes
-    assert widths(axes, "object") == pytest.approx([350])
+def test_build_time_is_stacked_by_stage() -> None:
+    (axes,) = draw(BuildTime(), built("flash", build_s=0.6, stage_s={"payload": 0.2, "object": 0.3})).axes
+    assert widths(axes, "object") == pytest.approx([300])
     assert widths(axes, OTHERS) == pytest.approx([100])
     assert words(axes) == ["600"]
     assert axes.get_xlabel() == "build time (ms)"
@@ -204,56 +105,49 @@ def test_build_time_is_the_mean_of_a_rows_cases_by_stage() -> None:
 
 def sized(variant: str, seq: int, amount: float, **fields: Any) -> Result:
     """Return a row whose code has so many instructions and took so many seconds to build."""
-    return built(
-        variant, seq, instructions={"fma": int(amount)}, build_s=amount, registers=int(amount), **fields
-    )
-
-
-SHORTER_AND_LONGER = [
-    sized("flash", 64, 40),
-    sized("flash", 128, 80),
-    sized("flash", 256, 90),
-    sized("naive", 128, 50),
-]
-LEFT_OUT = "Lengths that not all series below a heading have are left out: 2 of 4 cases."
+    return built(variant, seq, instructions={"fma": int(amount)}, build_s=amount, **fields)
 
 
 @pytest.mark.parametrize("figure", [InstructionMix(), BuildTime()])
-def test_series_are_compared_at_the_lengths_that_all_of_them_have(figure: Figure) -> None:
-    drawing = draw(figure, *SHORTER_AND_LONGER)
-    assert words(drawing.axes[0]) == ["80.0", "50.0"]
-    assert LEFT_OUT in caption(drawing)
+def test_series_are_compared_at_their_longest_common_length(figure: Figure) -> None:
+    rows = [sized("flash", seq, amount) for seq, amount in ((64, 40), (128, 80), (256, 90))]
+    rows += [sized("naive", 128, 50), sized("naive", 256, 30, mask="causal")]
+    rows += [sized("flash", seq, seq, mask="causal") for seq in (64, 256)]
+    drawing = draw(figure, *rows)
+    assert [words(axes) for axes in drawing.axes] == [["80.0", "50.0"], ["256", "30.0"]]
+    assert LENGTH_NOTE in caption(drawing)
+    shown = figure.rows(frame_of(*rows), parse_settings(figure, {}))
+    assert list(shown["seq_q"]) == [128, 128, 256, 256]
+    apart = draw(figure, sized("flash", 64, 40), sized("naive", 128, 50))
+    assert words(apart.axes[0]) == ["40.0", "50.0"]
 
 
-@pytest.mark.parametrize("figure", [InstructionMix(), BuildTime()])
-def test_what_is_named_as_shown_are_the_cases_that_are_compared(figure: Figure) -> None:
-    frame = prepare(results_frame(SHORTER_AND_LONGER), ("flash", "naive"))
-    rows = figure.rows(frame, parse_settings(figure, {}))
-    assert list(zip(rows["label"], rows["seq_q"], strict=True)) == [("flash", 128), ("naive", 128)]
+def modelled(variant: str, fraction: float, scores: float = 4000, **fields: Any) -> Result:
+    model = {
+        "fraction_of_peak": fraction,
+        "bound": "tensor",
+        "cycles": 2000.0,
+        "scores": scores,
+        "tensor_cycles": 1200.0,
+        "special_cycles": 800.0,
+        "l2_cycles": 0.0,
+    }
+    return built(variant, **{"status": Status.BUILT, "model": model, **fields})
 
 
-@pytest.mark.parametrize("figure", [InstructionMix(), BuildTime()])
-def test_each_form_has_its_own_common_lengths(figure: Figure) -> None:
-    causal = [sized("flash", 64, 10, mask="causal"), sized("flash", 256, 20, mask="causal")]
-    causal.append(sized("naive", 256, 30, mask="causal"))
-    drawing = draw(figure, *SHORTER_AND_LONGER, *causal)
-    assert all_words(drawing) == ["80.0", "50.0", "20.0", "30.0"]
-
-
-@pytest.mark.parametrize("figure", [InstructionMix(), BuildTime()])
-def test_series_without_a_common_length_are_drawn_and_it_is_said(figure: Figure) -> None:
-    drawing = draw(figure, sized("flash", 64, 40), sized("naive", 128, 50))
-    assert words(drawing.axes[0]) == ["40.0", "50.0"]
-    assert "Series without a common length: each is of lengths of its own." in caption(drawing)
-    causal = [sized(variant, 64, 10, mask="causal") for variant in ("flash", "naive")]
-    drawing = draw(figure, sized("flash", 64, 40), sized("naive", 128, 50), *causal)
-    assert "Series without a common length (full mask): each" in caption(drawing)
-
-
-def test_ranges_of_different_lengths_are_told() -> None:
-    told = "Not all series below a heading have the same lengths."
-    assert told in caption(draw(Resources(), *SHORTER_AND_LONGER))
-    assert told not in caption(draw(Resources(), FLASH, NAIVE))
+def test_a_stack_has_the_cycles_of_a_thousand_scores() -> None:
+    torch = make_result("torch", time_s=1.0)
+    drawing = draw(Bounds(), modelled("flash", 0.6), modelled("triton", 0.7, scores=8000), torch)
+    (axes,) = drawing.axes
+    assert widths(axes, "tensor") == pytest.approx([300, 150])
+    assert widths(axes, "special") == pytest.approx([200, 100])
+    assert widths(axes, "l2") == []
+    assert words(axes) == ["60.0 % of peak, bound by tensor", "70.0 % of peak, bound by tensor"]
+    first = next(entry for entry in axes.collections if entry.get_gid() == SIMULATED)
+    assert first.get_segments()[0][:, 0] == pytest.approx([500, 500])  # type: ignore[attr-defined]
+    assert {bar.get_hatch() for bar in axes.patches} == {"////"}
+    assert caption(drawing).startswith("Modelled, nothing is measured")
+    assert "Without a model, so not shown: 1 of 3 cases (torch)." in caption(drawing)
 
 
 @pytest.mark.parametrize(
@@ -262,34 +156,24 @@ def test_ranges_of_different_lengths_are_told() -> None:
         (Resources(), "no case has figures of its code"),
         (InstructionMix(), "no case has its instructions of machine code counted"),
         (BuildTime(), "no case has a build time"),
+        (Bounds(), "no case has a model of what bounds its code$"),
     ],
 )
-def test_without_such_values_there_is_nothing_to_draw(figure: Figure, reason: str) -> None:
+def test_without_values_there_is_nothing_to_draw(figure: Figure, reason: str) -> None:
     with pytest.raises(NothingToDraw, match=reason):
         draw(figure, make_result())
 
 
-def test_the_caption_names_what_has_no_count_for_each_key() -> None:
-    modelled = built("flash", model={"tensor_per_score": 3.0}, instructions={"tensor": 90})
-    drawing = draw(InstructionMix(), modelled, built("naive", instructions={"tensor": 60}))
-    (caption,) = [text.get_text() for text in drawing.texts if text.get_gid() == "caption"]
-    words = " ".join(caption.split())
-    assert "Without such a count, so not shown: 1 of 2 cases (naive)." in words
-    assert 'per = "code" counts the whole code of 1 of them.' in words
-
-
 @pytest.mark.parametrize(
-    ("figure", "reason"),
-    [(Resources(), "Without figures of its code"), (BuildTime(), "Without a build time")],
+    ("fields", "reason"),
+    [
+        ({"registers": None}, ": built with no ptxas, which"),
+        ({}, ": built with no nvdisasm, which"),
+        ({"instructions": {"matrix": 3}}, "$"),
+        ({"target": "rocm:gfx942"}, "$"),
+    ],
 )
-def test_the_caption_names_what_has_no_values(figure: Figure, reason: str) -> None:
-    known = built("flash", registers=128, build_s=2.0)
-    drawing = draw(figure, known, built("naive"), built("naive", 128))
-    assert f"{reason}, so not shown: 2 of 3 cases (naive)." in caption(drawing)
-    assert reason not in caption(draw(figure, known))
-
-
-LONG_PARAMETERS = [
-    {"grid_order": "longest-first", "kv_splits": 1, "tile_q": 64},
-    {"grid_order": "in-order", "kv_splits": 2, "tile_q": 128},
-]
+def test_a_missing_program_is_the_reason(fields: dict[str, Any], reason: str) -> None:
+    assembled = {"intrinsics": "mma.sync", "registers": 128, "model": {}, **fields}
+    with pytest.raises(NothingToDraw, match=f"no case has a model of what bounds its code{reason}"):
+        draw(Bounds(), modelled("flash", 0.5, **assembled), make_result("torch", target="cuda:sm_80"))

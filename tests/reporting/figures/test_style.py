@@ -1,27 +1,33 @@
-from pathlib import Path
+"""How series look, and that nothing of a drawing is cut off."""
 
-import matplotlib
+from typing import Any
+
 import matplotlib.colors
 import pandas as pd
-from matplotlib.figure import Figure
+import pytest
+from matplotlib.figure import Figure as Drawing
+from rows_of_all_figures import drawable
 from synthetic_results import make_result
 
-from harness.reporting.figures.base import save
-from harness.reporting.figures.style import STATUS_WORDS, paper_style, series_styles, text_color
+from harness import plugins
+from harness.experiment.figure_settings import parse_settings
+from harness.reporting.figures.base import NothingToDraw
+from harness.reporting.figures.layout import write_log_ticks
+from harness.reporting.figures.style import STATUS_WORDS, paper_style, series_styles
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
 from harness.status import Status
 
-
-def luminance(color: str) -> float:
-    red, green, blue = matplotlib.colors.to_rgb(color)
-    return 0.299 * red + 0.587 * green + 0.114 * blue
+ROUNDING = 0.02
+"""Inches that hinted letters may be wider than they are laid out."""
+VARIANTS = {"unfused": 1.0, "naive": 2.0, "flash": 3.0}
 
 
 def test_all_series_differ_without_colour(sweep: pd.DataFrame) -> None:
     styles = series_styles(sweep).values()
     assert len({(style.marker, style.is_hollow) for style in styles}) == len(styles)
-    assert len({style.hatch for style in styles if luminance(style.color) > 0.36}) == len(styles) - 2
+    dark = [style for style in styles if sum(matplotlib.colors.to_rgb(style.color)) < 1]
+    assert len({style.hatch for style in styles if style not in dark}) == len(styles) - len(dark)
 
 
 def test_known_colours_are_of_the_colour_blind_palette() -> None:
@@ -34,17 +40,10 @@ def test_known_colours_are_of_the_colour_blind_palette() -> None:
     assert len({style.color for style in styles.values()}) == len(names)
 
 
-def test_no_two_series_of_a_large_merge_have_colour_and_marker_in_common() -> None:
-    names = ["flash", "naive", "unfused", "torch", *(f"new-{number}" for number in range(6))]
-    rows = [
-        make_result(name, run=run, params={"tile_kv": tile})
-        for name in names
-        for run in ("monday", "tuesday")
-        for tile in (16, 32, 64, 128, 256, 512)
-    ]
-    styles = series_styles(prepare(results_frame(rows), names)).values()
-    assert len(styles) == 120
-    assert len({(style.color, style.marker) for style in styles}) == len(styles)
+def test_parameter_sets_of_a_variant_look_different() -> None:
+    rows = [make_result("flash", params={"tile_kv": tile}) for tile in range(36)]
+    styles = series_styles(prepare(results_frame(rows))).values()
+    assert len({(style.color, style.marker) for style in styles}) == 36
 
 
 def test_a_variant_looks_the_same_in_every_company(sweep: pd.DataFrame) -> None:
@@ -52,29 +51,64 @@ def test_a_variant_looks_the_same_in_every_company(sweep: pd.DataFrame) -> None:
     assert alone["torch"] == series_styles(sweep)["torch"]
 
 
-def test_small_text_is_dark_enough_on_white(sweep: pd.DataFrame) -> None:
-    assert all(luminance(text_color(style)) <= 0.42 for style in series_styles(sweep).values())
-
-
 def test_every_status_has_a_word_of_its_own() -> None:
     assert set(STATUS_WORDS) == set(Status)
     assert len(set(STATUS_WORDS.values())) == len(Status)
 
 
-def test_more_series_of_a_variant_than_there_are_looks_have_looks_again() -> None:
-    rows = [make_result("flash", params={"tile_kv": tile}, case=str(tile)) for tile in range(60)]
-    assert len(series_styles(prepare(results_frame(rows)))) == 60
+def test_a_user_s_settings_of_matplotlib_do_not_count() -> None:
+    with matplotlib.rc_context({"font.size": 30, "text.usetex": True}):
+        with paper_style():
+            assert (matplotlib.rcParams["font.size"], matplotlib.rcParams["text.usetex"]) == (8, False)
+        assert matplotlib.rcParams["font.size"] == 30
 
 
-def test_a_user_s_own_settings_of_matplotlib_change_no_file(tmp_path: Path) -> None:
-    own = {"text.usetex": True, "savefig.bbox": "tight", "savefig.dpi": 40, "font.size": 30}
-    files = []
-    for name, settings in (("without", {}), ("with", own)):
-        with matplotlib.rc_context(settings):
-            with paper_style():
-                drawing = Figure(figsize=(3, 2), layout="constrained")
-                drawing.subplots().plot([1, 2], label="2^x")
-            files += save(drawing, tmp_path / name, ("png", "svg"))
-            assert matplotlib.rcParams["text.usetex"] == ("text.usetex" in settings)
-    plain, changed = files[:2], files[2:]
-    assert [file.read_bytes() for file in plain] == [file.read_bytes() for file in changed]
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    """Rows of two panels that every figure can draw; one of them failed."""
+    rows = [
+        drawable(variant, seq, factor, mask=mask)
+        for variant, factor in VARIANTS.items()
+        for seq in (256, 512)
+        for mask in ("full", "causal")
+    ]
+    rows.append(make_result("flash", 1024, status=Status.UNSUPPORTED, mask="full", baseline="unfused"))
+    return prepare(results_frame(rows), tuple(VARIANTS))
+
+
+def draw(frame: pd.DataFrame, name: str, **settings: Any) -> Drawing:
+    figure = plugins.load("figure", name)
+    caption = "Machine, problem, code and date. " * 8
+    drawing = figure.draw(frame, parse_settings(figure, settings), caption)
+    drawing.draw_without_rendering()
+    return drawing
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("width", ["page", pytest.param("column", marks=pytest.mark.sweep)])
+@pytest.mark.parametrize("name", plugins.names("figure"))
+def test_nothing_is_cut_off_at_the_edges(frame: pd.DataFrame, name: str, width: str) -> None:
+    names = {"flash": "a name that is a good deal longer than names of series are"}
+    drawing = draw(frame, name, width=width, title="A title", names=names)
+    box = drawing.get_tightbbox()
+    inches = drawing.get_size_inches()
+    assert min(box.x0, box.y0) >= -ROUNDING
+    assert box.x1 <= inches[0] + ROUNDING
+    assert box.y1 <= inches[1] + ROUNDING
+
+
+def test_a_size_without_room_names_one_with_room(frame: pd.DataFrame) -> None:
+    with pytest.raises(NothingToDraw, match=r"size: 1 inches of height, at least \S+ are needed") as refused:
+        draw(frame, "throughput", size=(7, 1))
+    least = float(str(refused.value).split()[-3])
+    assert list(draw(frame, "throughput", size=(7, least)).get_size_inches()) == [7, least]
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.9, 1.1), (1, 3), (0.02, 700), (4.1, 4.2)])
+def test_a_logarithmic_scale_has_two_numbers(low: float, high: float) -> None:
+    axes = Drawing().add_subplot()
+    axes.set_yscale("log")
+    write_log_ticks(axes.yaxis, low, high)
+    ticks = axes.get_yticks()
+    assert len(ticks) > 1
+    assert all(low <= tick <= high for tick in ticks)

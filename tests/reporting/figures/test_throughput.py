@@ -1,40 +1,29 @@
+"""Throughput over lengths, with peaks, gaps and panels."""
+
 import math
 from typing import Any
 
 import pandas as pd
 import pytest
+from drawings import caption, draw_frame, error_bars, frame_of, legend, lines, points, words
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from synthetic_results import make_result
 
 from harness.experiment.figure_settings import parse_settings
-from harness.reporting.figures.base import NothingToDraw
 from harness.reporting.figures.peak_lines import peaks_of
 from harness.reporting.figures.throughput import Throughput
-from harness.reporting.frames import prepare
 from harness.reporting.units import GFLOPS
-from harness.results.frame import results_frame
 from harness.results.result import Result
 from harness.status import Status
 
 
 def draw(frame: pd.DataFrame, **settings: Any) -> Drawing:
-    figure = Throughput()
-    return figure.draw(frame, parse_settings(figure, settings), "the caption")
+    return draw_frame(Throughput(), frame, **settings)
 
 
-def frame_of(*results: Result) -> pd.DataFrame:
-    return prepare(results_frame(results), ("flash", "torch"))
-
-
-def points(axes: Axes, label: str) -> list[tuple[float, float]]:
-    (container,) = [entry for entry in axes.containers if entry.get_label() == label]
-    line = container.lines[0]
-    return [(float(x), float(y)) for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)]
-
-
-def words(axes: Axes, gid: str) -> list[str]:
-    return [text.get_text() for text in axes.texts if text.get_gid() == gid]
+def peak_lines(axes: Axes) -> list[float]:
+    return [first[1] for first, _ in lines(axes, "peak")]
 
 
 @pytest.fixture(scope="module")
@@ -81,66 +70,27 @@ def test_the_vertical_axis_can_be_chosen(y: str, value: float, label: str) -> No
     assert axes.get_ylabel() == label
 
 
-@pytest.mark.parametrize("y", ["gflops", "time"])
-def test_lines_across_make_values_readable(y: str) -> None:
-    (axes,) = draw(frame_of(make_result("flash", time_s=0.004)), y=y).axes
-    assert all(line.get_visible() for line in axes.yaxis.get_gridlines())
-
-
 def test_error_bars_reach_the_ends_of_the_interval() -> None:
     row = make_result("flash", time_s=0.010, time_low_s=0.008, time_high_s=0.0125, tflops=0.1)
     (axes,) = draw(frame_of(row)).axes
-    (bars,) = axes.containers[0].lines[2]
-    (segment,) = bars.get_segments()
-    assert sorted(segment[:, 1]) == pytest.approx([80.0, 125.0])
+    assert error_bars(axes) == [pytest.approx([80.0, 125.0])]
 
 
 def test_the_measured_peak_is_a_line_where_it_is_near(drawn: Drawing) -> None:
     axes = drawn.axes[0]
-    (line,) = [line for line in axes.lines if line.get_gid() == "peak"]
-    assert line.get_ydata()[0] == pytest.approx(250)
+    assert peak_lines(axes) == [pytest.approx(250)]
     assert said_of_peaks(axes) == ["dotted: measured peak 250 GFLOP/s"]
 
 
 def test_a_peak_far_above_the_data_is_only_written() -> None:
     (axes,) = draw(frame_of(make_result("flash", time_s=1.0, tflops=0.01, fraction_of_peak=0.04))).axes
-    assert [line for line in axes.lines if line.get_gid() == "peak"] == []
+    assert peak_lines(axes) == []
     assert said_of_peaks(axes) == ["measured peak 250 GFLOP/s, above this scale"]
 
 
 def said_of_peaks(axes: Axes) -> list[str]:
     """Return the lines on peaks below a panel's heading."""
     return [line for line in axes.get_title().split("\n") if "peak" in line]
-
-
-def peak_lines(axes: Axes) -> list[float]:
-    return [float(line.get_ydata()[0]) for line in axes.lines if line.get_gid() == "peak"]
-
-
-def test_panels_of_one_scale_agree_on_whether_the_peak_is_in_sight() -> None:
-    rates = {"full": 0.2, "causal": 0.05}
-    rows = [
-        make_result(mask=mask, time_s=1.0, tflops=rate, fraction_of_peak=rate / 0.25)
-        for mask, rate in rates.items()
-    ]
-    full, causal = draw(frame_of(*rows)).axes
-    assert peak_lines(full) == peak_lines(causal) == [pytest.approx(250)]
-    assert said_of_peaks(causal) == ["dotted: measured peak 250 GFLOP/s"]
-
-
-def test_a_panel_with_other_numbers_of_threads_has_a_peak_for_each() -> None:
-    rows = [
-        make_result(experiment=f"e{threads}", case=f"{threads}", threads=threads, time_s=1.0).model_copy(
-            update={"tflops": 0.08 * threads, "fraction_of_peak": 0.8}
-        )
-        for threads in (1, 2)
-    ]
-    (axes,) = draw(frame_of(*rows)).axes
-    assert peak_lines(axes) == [pytest.approx(100), pytest.approx(200)]
-    assert said_of_peaks(axes) == [
-        "dotted: measured peak 100 GFLOP/s (threads 1)",
-        "dotted: measured peak 200 GFLOP/s (threads 2)",
-    ]
 
 
 def test_a_panel_with_several_options_of_a_target_has_a_peak_for_each() -> None:
@@ -200,7 +150,7 @@ OTHERS = {
     "of another number of threads": ({"threads": 2, "experiment": "other"}, "threads 1"),
     "of other options": (
         {"target_options": {"unit": "vector"}, "params": {"unit": "vector"}},
-        "target options –",
+        "none",
     ),
     "of another type": ({"dtype": "f16", "head_dim": 128}, "f32"),
     "of another run": ({"run": "run-2"}, "run-1"),
@@ -217,39 +167,6 @@ def test_a_peak_says_whose_it_is_beside_rows_that_it_is_not_of(others: str, peak
     ]
     peaks = peaks_of(frame_of(*rows), GFLOPS)
     assert [peak.text for peak in peaks] == [f"measured peak 100 GFLOP/s ({owner})"]
-
-
-def test_a_peak_of_all_rows_that_have_a_rate_needs_no_owner() -> None:
-    rows = [
-        make_result("flash", time_s=1.0, **MEASURED),
-        make_result("torch", time_s=1.0, tflops=0.05),
-        make_result("torch", 512, status=Status.CRASHED, target="cuda:sm_80"),
-    ]
-    assert [peak.text for peak in peaks_of(frame_of(*rows), GFLOPS)] == ["measured peak 100 GFLOP/s"]
-
-
-def test_of_a_run_that_goes_on_the_highest_peak_counts() -> None:
-    rows = [
-        make_result(seq=seq, time_s=1.0).model_copy(update={"tflops": 0.05, "peak_tflops": peak})
-        for seq, peak in ((256, 0.06), (512, 0.07))
-    ]
-    (axes,) = draw(frame_of(*rows)).axes
-    assert peak_lines(axes) == [pytest.approx(70)]
-
-
-def test_two_experiments_make_two_series_not_two_points_at_one_place() -> None:
-    rows = [
-        make_result(experiment=name, case=name, threads=threads, time_s=1.0, tflops=0.1 * (threads or 3))
-        for name, threads in (("a", 1), ("b", None))
-    ]
-    (axes,) = draw(frame_of(*rows)).axes
-    assert points(axes, "flash (a)") == [(256, pytest.approx(100))]
-    assert points(axes, "flash (b)") == [(256, pytest.approx(300))]
-
-
-def test_without_a_peak_there_is_no_line() -> None:
-    (axes,) = draw(frame_of(make_result("flash", time_s=1.0))).axes
-    assert [line for line in axes.lines if line.get_gid() == "peak"] == []
 
 
 @pytest.mark.parametrize(
@@ -273,18 +190,9 @@ def test_a_line_is_broken_where_a_point_is_missing() -> None:
 def test_a_series_without_any_time_is_named_below_instead() -> None:
     rows = [make_result("flash", time_s=1.0), make_result("torch", status=Status.UNSUPPORTED)]
     drawing = draw(frame_of(*rows))
-    (caption,) = [text.get_text() for text in drawing.texts if text.get_gid() == "caption"]
-    assert "Not measured: torch (unsupported)." in caption.replace("\n", " ")
+    assert "so not shown: torch (unsupported)." in caption(drawing)
     assert words(drawing.axes[0], "missing") == []
-    assert [text.get_text() for text in drawing.legends[0].get_texts()] == ["flash"]
-
-
-def test_a_place_where_nothing_was_measured_is_inside_the_panel() -> None:
-    rows = [make_result("flash", 256, time_s=1.0), make_result("flash", 512, status=Status.CRASHED)]
-    (axes,) = draw(frame_of(*rows)).axes
-    left, right = axes.get_xlim()
-    assert left < 256
-    assert right > 512
+    assert legend(drawing) == ["flash"]
 
 
 def test_the_strip_of_missing_points_lies_below_zero() -> None:
@@ -294,17 +202,12 @@ def test_the_strip_of_missing_points_lies_below_zero() -> None:
     assert min(axes.get_yticks()) == 0
 
 
-def test_what_else_varies_becomes_a_panel_not_a_mixture() -> None:
-    rows = [make_result("flash", dtype=dtype, time_s=1.0) for dtype in ("f32", "bf16")]
-    assert [axes.get_title() for axes in draw(frame_of(*rows)).axes] == ["f32", "bf16"]
-
-
 @pytest.mark.parametrize(
     ("values", "headings"),
     [
         ({"dtype": ("f32", "f16")}, ["f32", "f16"]),
         ({"kv_heads": (2, 1)}, ["kv heads 1", "kv heads 2"]),
-        ({"softcap": (None, 30.0)}, ["softcap –", "softcap 30"]),
+        ({"softcap": (None, 30.0)}, ["softcap none", "softcap 30"]),
         ({"scale": (0.25, 0.5)}, ["scale 0.25", "scale 0.5"]),
         ({"head_dim_v": (64, 32)}, ["head dim v 32", "head dim v 64"]),
         ({"bias": (False, True)}, ["bias no", "bias yes"]),
@@ -324,42 +227,14 @@ def test_series_of_different_problems_at_one_place_are_not_in_one_panel(
     assert [len(axes.containers) for axes in drawing.axes] == [1, 1]
 
 
-def test_a_batch_that_follows_the_sequence_makes_no_panels() -> None:
-    rows = [make_result("flash", seq, batch=1024 // seq, time_s=1.0) for seq in (256, 512)]
-    (axes,) = draw(frame_of(*rows)).axes
-    assert [x for x, _ in points(axes, "flash")] == [256, 512]
-
-
-def test_panels_by_causal(sweep: pd.DataFrame) -> None:
-    titles = [axes.get_title().split("\n")[0] for axes in draw(sweep, panels=["causal"]).axes]
-    assert titles[:2] == ["full mask, head dim 64", "full mask, head dim 128"]
-
-
 def test_a_subset_of_variants_keeps_its_colours(sweep: pd.DataFrame, drawn: Drawing) -> None:
     def colour(drawing: Drawing, label: str) -> Any:
         (line,) = [entry for entry in drawing.legends[0].get_lines() if entry.get_label() == label]
         return line.get_color()
 
     subset = draw(sweep, variants=["torch", "naive tile_kv=128"])
-    assert [text.get_text() for text in subset.legends[0].get_texts()] == ["naive tile_kv=128", "torch"]
+    assert legend(subset) == ["naive tile_kv=128", "torch"]
     assert colour(subset, "naive tile_kv=128") == colour(drawn, "naive tile_kv=128")
-
-
-def test_caption_and_title_are_there() -> None:
-    drawing = draw(frame_of(make_result(time_s=1.0)), title="One core")
-    assert drawing.legends[0].get_title().get_text() == "One core"
-    (caption,) = [text.get_text() for text in drawing.texts if text.get_gid() == "caption"]
-    assert caption.endswith("the caption")
-
-
-def test_nothing_timed_gives_the_reason() -> None:
-    with pytest.raises(NothingToDraw, match="no case was timed"):
-        draw(frame_of(make_result(), make_result("torch", status=Status.CRASHED)))
-
-
-def test_an_empty_frame_gives_the_reason() -> None:
-    with pytest.raises(NothingToDraw, match="no case was timed"):
-        draw(prepare(results_frame([])))
 
 
 def test_bars_carry_their_values_and_the_words_of_what_is_missing() -> None:
@@ -376,13 +251,6 @@ def test_bars_carry_their_values_and_the_words_of_what_is_missing() -> None:
     assert axes.get_ylabel() == "throughput (GFLOP/s)"
     heights = sorted(patch.get_height() for patch in axes.patches)
     assert heights == pytest.approx([100, 150, 200])
-
-
-def test_bars_of_times_stand_on_zero() -> None:
-    rows = [make_result("flash", seq, time_s=seq / 1e6) for seq in (256, 512)]
-    (axes,) = draw(frame_of(*rows), style="bars", y="time").axes
-    assert axes.get_ylim()[0] == 0
-    assert words(axes, "value") == ["256", "512"]
 
 
 @pytest.mark.parametrize("others", [{"mask": "causal"}, {"dtype": "bf16"}])

@@ -1,34 +1,47 @@
-from collections import Counter
+"""Published points, and which of them are of measured problems."""
 
+from typing import Any
+
+import pandas as pd
 import pytest
+from synthetic_results import make_result
 
-from harness.reporting.published.points import PublishedPoint, check_words, published_points
+from harness.reporting.frames import prepare
+from harness.reporting.published.points import (
+    PROBLEM,
+    check_words,
+    disagreements,
+    matching,
+    published_points,
+    sources,
+)
+from harness.results.frame import results_frame
+
+OF_THE_PAPER: dict[str, Any] = {"batch": 16, "heads": 32, "kv_heads": 32, "dtype": "f16", "head_dim": 64}
 
 
 def test_the_table_holds_every_point_once_with_its_source() -> None:
     points = published_points()
     assert len(points) == 262
-    assert max(Counter(points).values()) == 1
-    assert all(point.source and point.device and point.implementation for point in points)
-
-
-def test_points_are_of_problems_that_can_be() -> None:
-    for point in published_points():
-        problem = point.problem
-        assert problem.heads % problem.kv_heads == 0
-        assert problem.dtype in ("f16", "bf16")
-        assert point.tflops is None or 0 < point.tflops < 5000
+    assert not points.duplicated().any()
+    assert (points[["source", "device", "implementation"]] != "").all(axis=None)
+    assert (points["heads"] % points["kv_heads"] == 0).all()
+    assert set(points["dtype"]) == {"f16", "bf16"}
+    assert points["tflops"].dropna().between(1, 5000).all()
 
 
 def test_memory_that_ran_out_is_no_number() -> None:
-    (device,) = {point.device for point in published_points() if point.tflops is None}
-    assert device == "NVIDIA H100 SXM5"
+    points = published_points()
+    without = points[points["tflops"].isna()]
+    assert set(without["device"]) == {"NVIDIA H100 SXM5"}
+    assert set(without["status"]) == {"out-of-memory"}
 
 
 def test_points_are_chosen_by_parts_of_names() -> None:
     points = published_points(["h200", "GB300"], ["cudnn"])
-    assert {point.device for point in points} == {"NVIDIA H200", "NVIDIA GB300"}
-    assert {point.implementation for point in points} == {"cuDNN"}
+    assert set(points["device"]) == {"NVIDIA H200", "NVIDIA GB300"}
+    assert set(points["implementation"]) == {"cuDNN"}
+    assert "NVIDIA H200, cuDNN (9.19.1)" in set(points["label"])
 
 
 def test_a_word_of_no_name_is_refused_with_the_names() -> None:
@@ -37,14 +50,61 @@ def test_a_word_of_no_name_is_refused_with_the_names() -> None:
         check_words("device", ["h2000"])
 
 
-def test_points_with_sinks_are_of_other_problems() -> None:
-    with_sinks = [point for point in published_points() if point.problem.has_sinks]
-    assert {point.device for point in with_sinks} == {"NVIDIA H800"}
-    assert not any("sinks" in point.implementation for point in with_sinks)
+def matches(**fields: Any) -> pd.DataFrame:
+    values = {**OF_THE_PAPER, **fields}
+    seq, head_dim = values.pop("seq", 1024), values.pop("head_dim")
+    row = make_result("flash", seq, head_dim, time_s=1.0, **values)
+    return matching(prepare(results_frame([row])), published_points())
 
 
-def test_a_series_names_hardware_implementation_and_version() -> None:
-    (point,) = [p for p in published_points(["H200"]) if p.problem.seq == 2048 and p.problem.is_causal]
-    assert point.series == "NVIDIA H200, cuDNN (9.19.1)"
-    assert isinstance(point, PublishedPoint)
-    assert point.problem.describe() == "b1 h64/8 s2048 d128 bf16 causal"
+def test_a_row_has_the_points_of_its_problem() -> None:
+    points = matches()
+    assert set(points["implementation"]) >= {"FlashAttention-2", "FlashAttention-3", "cuDNN"}
+    assert set(points["seq_q"]) == {1024}
+    assert not points["causal"].any()
+    assert matches(mask="causal-top-left", causal=True)["causal"].all()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"dtype": "bf16"},
+        {"batch": 15},
+        {"kv_heads": 16},
+        {"head_dim": 72},
+        {"seq": 1025},
+        {"mask": "window(64,0)"},
+        {"head_dim_v": 128},
+        {"seq_kv": 2048},
+        {"softcap": 30.0},
+        {"bias": True},
+        {"sinks": True},
+        {"flop_convention": "all pairs"},
+    ],
+)
+def test_what_differs_in_anything_has_none(other: dict[str, Any]) -> None:
+    assert matches(**other).empty
+
+
+def test_points_with_sinks_need_a_problem_with_sinks() -> None:
+    shape = {"batch": 1, "heads": 64, "kv_heads": 8, "dtype": "bf16", "seq": 4096, "head_dim": 64}
+    assert "NVIDIA H800" not in set(matches(**shape)["device"])
+    assert set(matches(**shape, sinks=True)["device"]) == {"NVIDIA H800"}
+
+
+def test_the_sources_of_points_are_named_once() -> None:
+    text = sources(matches())
+    assert text.count("FlashAttention-3 paper") == 1
+    assert "NVIDIA H100 SXM5: FlashAttention-3 · FlashAttention-2" in text
+
+
+def test_different_numbers_for_one_problem_are_told() -> None:
+    points = matches()
+    point = points[points["implementation"] == "cuDNN"]
+    assert list(disagreements(point)) == []
+    (line,) = disagreements(pd.concat([point, point.assign(tflops=597.0, source="another file")]))
+    assert line == (
+        "Published numbers disagree: NVIDIA H100 SXM5, cuDNN (as of 2024-07), b16 h32 s1024 d64 f16 full: "
+        "373 and 597 TFLOP/s; all are shown."
+    )
+    assert set(PROBLEM) <= set(points)
