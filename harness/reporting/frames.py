@@ -21,7 +21,6 @@ from harness.problem.names_of_values import name_of_list
 from harness.reporting.distinct import first_rows, has_one_value, numbered
 from harness.reporting.units import Unit, rate_unit, time_unit
 from harness.results.frame import PARAMETER_PREFIX, dtype_of
-from harness.results.refuted_peaks import with_refuted_peaks
 
 if TYPE_CHECKING:
     import numpy as np
@@ -93,8 +92,7 @@ def prepare(
 
     `variant_order` is the experiment's list of variants; variants it does not name follow in order of
     appearance, a baseline first.  `run_labels` names runs, by experiment and run; where they are given, every
-    series carries its run's.  `BASELINE_LABEL` says what speed-ups are over.  The frame holds all rows of its
-    runs: peaks that one of them refutes are marked, see `harness.results.refuted_peaks`.
+    series carries its run's.  `BASELINE_LABEL` says what speed-ups are over.
     """
     import numpy as np
     import pandas as pd
@@ -102,7 +100,7 @@ def prepare(
     if frame.empty:
         return frame.assign(label=pd.Categorical([], categories=[], ordered=True))
     whole = latest(frame).copy()  # Of many columns, each in memory of its own, pandas warns.
-    prepared = with_refuted_peaks(_with_usual_axes(whole))
+    prepared = _with_usual_axes(whole)
     codes, members = _series(prepared)
     labels = _labels_without_run(members)
     prepared = prepared.assign(**{BASELINE_LABEL: _baseline_labels(prepared, codes, labels)})

@@ -296,20 +296,16 @@ def order_columns(case: Case, times: GroupTimes) -> dict[str, Any]:
 
 
 def peak_columns(tflops: float | None, peak: MeasuredPeak | None, busy_limit: float) -> dict[str, Any]:
-    """Return the columns of the comparison with the peak.
-
-    Nothing is faster than the peak: a row that seems to be has no fraction, and `peak_tflops` tells why.
-    """
+    """Return the columns of the comparison with the peak."""
     if peak is None:
         return {}
     bandwidths = {level: rate / 1e9 for level, rate in peak.bandwidths.items()}
     if peak.flops is None:
         return {"bandwidth_gb_s": bandwidths}
-    fraction = None if tflops is None else tflops * 1e12 / peak.flops
     return {
         "peak_tflops": peak.flops / 1e12,
         "peak_busy": peak.load > busy_limit,
-        "fraction_of_peak": fraction if fraction is not None and fraction <= 1 else None,
+        "fraction_of_peak": None if tflops is None else tflops * 1e12 / peak.flops,
         "bandwidth_gb_s": bandwidths,
     }
 

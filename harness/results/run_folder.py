@@ -25,7 +25,6 @@ from harness.results.format_version import FORMAT_VERSION
 from harness.results.frame import dtype_of, newest_of_each_case, results_frame
 from harness.results.journal import Journal
 from harness.results.manifest import Manifest, part_of, timestamp
-from harness.results.refuted_peaks import without_refuted_peaks
 from harness.results.result import Result
 from harness.results.run_identity import folder_name, names_of_folders
 from harness.results.timing_rounds import Round, samples_frame
@@ -249,7 +248,7 @@ def tables_of(runs: Sequence[RunFolder]) -> "pandas.DataFrame":
                 yield row
 
     frame = results_frame(lines())
-    return without_refuted_peaks(newest_of_each_case(_named_by_folders(frame, runs, lengths)))
+    return newest_of_each_case(_named_by_folders(frame, runs, lengths))
 
 
 def _named_by_folders(

@@ -196,8 +196,3 @@ def test_load_of_nothing_is_refused(tmp_path):
         load(tmp_path / "base.toml")
     with pytest.raises(InputError, match="holds no results; expected a run's folder"):
         load(tmp_path)
-
-
-def test_no_row_is_above_its_peak():
-    with pytest.raises(ValidationError, match="fraction_of_peak"):
-        example_result(tflops=1.0, fraction_of_peak=1.23)

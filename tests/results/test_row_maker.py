@@ -17,7 +17,6 @@ from harness.results.row_maker import (
     MeasuredPeak,
     RowMaker,
     artifact_columns,
-    peak_columns,
 )
 from harness.status import Status
 from harness.workers.protocol import Checked
@@ -198,12 +197,11 @@ def test_bandwidths_are_those_of_the_peak_in_gigabytes() -> None:
     assert row.bandwidth_gb_s == {"L1": 400.0, "memory": 20.0}
 
 
-def test_more_than_the_peak_is_no_fraction() -> None:
+def test_more_than_the_peak_is_a_fraction_above_one() -> None:
     flops_per_second = CASE.problem.flops() / 2e-3
     peak = MeasuredPeak(0.8 * flops_per_second, load=0.4)
-    assert peak_columns(flops_per_second / 1e12, peak, busy_limit=0.1)["fraction_of_peak"] is None
     row = timed(pair(1.0, 2e-3), peak=peak)
-    assert (row.fraction_of_peak, row.peak_busy) == (None, True)
+    assert (row.fraction_of_peak, row.peak_busy) == (pytest.approx(1.25), True)
     assert row.peak_tflops == pytest.approx(0.8 * flops_per_second / 1e12)
 
 

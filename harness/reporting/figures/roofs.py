@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from harness.reporting.frames import records, several_values
 from harness.reporting.published.data_sheets import data_sheet
 from harness.reporting.units import is_number, significant
-from harness.results.refuted_peaks import credible_peaks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,9 +59,8 @@ def with_roof_peaks(frame: pd.DataFrame) -> pd.DataFrame:
 
     There is none where a row of any run is faster, whichever rows a figure leaves out.
     """
-    peaks = credible_peaks(frame)
     alike = [frame[column] for column in ("device", *ROOF_COLUMNS, OPTIONS)]
-    best = peaks.groupby(alike, dropna=False, sort=False, observed=True).transform("max")
+    best = frame["peak_tflops"].groupby(alike, dropna=False, sort=False, observed=True).transform("max")
     is_above = (frame["tflops"] > best).groupby(alike, dropna=False, sort=False, observed=True)
     return frame.assign(peak_tflops=best.where(~is_above.transform("any")))
 

@@ -23,7 +23,7 @@ from harness.reporting.html.provenance import entries
 from harness.reporting.html.results_table import results_table
 from harness.reporting.html.stages import stored_stages
 from harness.reporting.html.status_matrix import status_matrix
-from harness.reporting.measurement_notes import refuted_peak_notes
+from harness.reporting.measurement_notes import too_low_peak_notes
 from harness.reporting.panel_tables import notes_on_rates, notes_on_runs, panel_tables
 from harness.reporting.summary_columns import summary_title
 from harness.reporting.summary_text import PANELS_READ, SUMMARY_READ
@@ -95,7 +95,7 @@ def _content(runs: Runs, rows: pd.DataFrame, drawn: Drawn) -> dict[str, Any]:
         "table_data": script_json(table.data),
         "table_title": summary_title(rows),
         "table_read": SUMMARY_READ if bool(rows["time_s"].notna().any()) else None,
-        "table_notes": [f"{note}." for note in refuted_peak_notes(rows)],
+        "table_notes": [f"{note}." for note in too_low_peak_notes(rows)],
         "pictures": pictures(drawn),
         "not_drawn": drawn.skipped,
         "series": series,
