@@ -49,17 +49,6 @@ class CaseStages:
     packed: str
     """The texts by stage: JSON, compressed by gzip, in base64."""
 
-    @property
-    def data(self) -> dict[str, Any]:
-        """What the page's script takes."""
-        return {
-            "name": self.name,
-            "command": self.command,
-            "stages": self.stages,
-            "leftOut": self.left_out,
-            "packed": self.packed,
-        }
-
 
 @dataclass(frozen=True)
 class StoredStages:

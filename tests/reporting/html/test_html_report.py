@@ -14,13 +14,11 @@ from html_pages import HOSTILE, Written
 from large_runs import write_large_run
 from synthetic_results import RESULTS, WriteRun, make_result
 
-from harness.errors import HarnessError
 from harness.reporting import write_report
 from harness.reporting.frames import prepare
-from harness.reporting.html import pictures, results_table
-from harness.reporting.html.embedding import raw_number, script_json, script_text, source_digest
-from harness.reporting.html.library import table_library
+from harness.reporting.html import page, results_table
 from harness.reporting.html.paired_series import paired_series
+from harness.reporting.html.results_table import raw_number
 from harness.reporting.html.status_matrix import status_matrix
 from harness.results.frame import results_frame
 from harness.status import Status
@@ -49,20 +47,6 @@ def test_every_address_is_in_the_page_itself(sweep_page: Written, hostile_page: 
     assert [address for address in addresses if not address.startswith(("#", "data:"))] == []
     handlers = [name for _, attributes in reader.elements for name in attributes if name.startswith("on")]
     assert handlers == []
-
-
-def test_the_policy_allows_the_scripts_of_the_page_and_no_others(sweep_page: Written) -> None:
-    text = sweep_page.html.read_text()
-    policy = next(
-        attributes["content"] or ""
-        for tag, attributes in Reader(text).elements
-        if tag == "meta" and attributes.get("http-equiv") == "Content-Security-Policy"
-    )
-    assert policy.startswith("default-src 'none'; ")
-    scripts = re.findall(r'<script type="module">(.*?)</script>', text, re.DOTALL)
-    allowed = re.findall(r"'(sha256-[^']+)'", policy)
-    assert allowed == [source_digest(script) for script in scripts]
-    assert len(allowed) == 5
 
 
 def test_hostile_texts_are_nowhere_in_the_page_as_they_are(hostile_page: Path) -> None:
@@ -96,51 +80,12 @@ def test_a_report_without_the_library_is_complete_but_for_the_page(
     def missing(name: str) -> Any:
         raise importlib.metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr("harness.reporting.html.library.distribution", missing)
+    monkeypatch.setattr("harness.reporting.html.page.distribution", missing)
     paths = write_report([write_run(RESULTS)], formats=("svg",))
     (note,) = paths.notes
     assert note.startswith("report.html not written: itables is not installed; expected: ")
     assert paths.html is None
     assert paths.summary_markdown.exists()
-
-
-def test_the_library_has_its_licence_and_what_the_page_needs() -> None:
-    library = table_library()
-    assert library.script.startswith("/*! itables\n")
-    assert "MIT" in library.script[:200] or "Permission is hereby granted" in library.script[:2000]
-    assert "globalThis.DataTable=" in library.script
-    assert "export{" not in library.script
-
-
-def test_another_library_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Other:
-        version = "9.9"
-
-        def locate_file(self, name: str) -> Path:
-            return tmp_path
-
-        def read_text(self, name: str) -> None:
-            return None
-
-    (tmp_path / "dt_bundle.js").write_text("export{a as Table};")
-    (tmp_path / "dt_bundle.css").write_text("")
-    monkeypatch.setattr("harness.reporting.html.library.distribution", lambda name: Other())
-    with pytest.raises(HarnessError, match=r"itables 9\.9: no default export in its script"):
-        table_library()
-
-
-@pytest.mark.parametrize("text", ["</script>", "<!-- <script>", "\u2028", "\ud800", "\x1b[1m"])
-def test_no_text_ends_the_data_of_a_page(text: str) -> None:
-    written = script_json({"name": text})
-    assert re.fullmatch(r"[ -~]*", written)
-    assert not set("<>&") & set(written)
-    assert "name" in json.loads(written)
-
-
-def test_a_program_that_would_end_its_element_is_refused() -> None:
-    assert "<!--" not in script_text("a = /<!--/", "a.js")
-    with pytest.raises(HarnessError, match=r"a\.js: it cannot stand in a page"):
-        script_text("'</SCRIPT >'", "a.js")
 
 
 @pytest.mark.parametrize(
@@ -168,7 +113,7 @@ def test_the_page_of_a_long_sweep_stays_small(tmp_path: Path) -> None:
 
 
 def test_a_figure_that_is_too_large_is_named(write_run: WriteRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "LARGEST_BYTES", 10)
+    monkeypatch.setattr(page, "LARGEST_PICTURE", 10)
     html = write_report([write_run(RESULTS, "[figures.matrix]")], formats=("svg", "png")).html
     assert html is not None
     assert "In the files <code>matrix.svg, matrix.png</code> beside this page." in html.read_text()
@@ -229,4 +174,4 @@ def test_the_stages_of_a_page_can_be_unpacked(sweep_page: Written) -> None:
     assert data is not None
     first, second = json.loads(data[1])
     assert json.loads(gzip.decompress(base64.b64decode(first["packed"]))) == sweep_page.stages
-    assert list(second["leftOut"]) == ["long", "object"]
+    assert list(second["left_out"]) == ["long", "object"]
