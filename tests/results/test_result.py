@@ -14,13 +14,6 @@ from harness.results.result import BY_NAME, TIMING_FIELDS, Result
 from harness.results.run_folder import RunFolder
 from harness.status import Status
 
-
-@pytest.mark.parametrize("status", [status for status in Status if status is not Status.PASSED])
-def test_a_time_stands_only_on_a_passed_row(status):
-    with pytest.raises(ValidationError, match=f"time_s on a row that is {status}: only a passed row"):
-        example_result(status=status)
-
-
 TEXTS = {"order_effect_after": "flash", "timed_by": "events"}
 """Of fields that are no numbers."""
 
@@ -51,11 +44,6 @@ def test_a_result_survives_json(error):
         "pack": bool,
         "order": str,
     }
-
-
-def test_an_error_that_is_not_a_number_survives_json():
-    text = failed_result(max_abs_error=math.nan).model_dump_json()
-    assert math.isnan(Result.model_validate_json(text).max_abs_error)
 
 
 def test_columns_are_the_fields_in_order_with_params_and_stages_spread():
@@ -95,14 +83,6 @@ def test_columns_are_the_fields_in_order_with_params_and_stages_spread():
     assert frame["seq"].dtype == "int64"
 
 
-def test_the_longer_length_stands_in_the_row_that_it_is_of():
-    lengths = [(77, 77), (77, 139), (200, 77), (77, 77)]
-    rows = [example_result(str(number), seq_q=q, seq_kv=kv) for number, (q, kv) in enumerate(lengths)]
-    frame = results_frame(rows)
-    assert frame["seq"].tolist() == [77, 139, 200, 77]
-    assert len(frame) == len(rows)
-
-
 def test_params_are_printable():
     frame = results_frame([example_result("a", params={"tile_q": 32, "pack": True}), example_result("b")])
     assert frame["params"].tolist() == ["pack=True tile_q=32", ""]
@@ -138,13 +118,6 @@ def test_column_types_do_not_depend_on_which_values_are_missing(column, dtype, o
     if not only_failed:
         results.append(example_result("b", busy=False))
     assert results_frame(results)[column].dtype == pandas.Series([], dtype=dtype).dtype
-
-
-def test_a_table_without_rows_has_the_columns_and_their_types():
-    frame = results_frame([])
-    filled = results_frame([example_result()])
-    assert len(frame) == 0
-    assert frame.dtypes.to_dict() == filled.dtypes.to_dict()
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from example_cases import accepted_record, example_case
 
 from harness.artifact.artifact import Artifact, StaticMetrics
-from harness.artifact.device_facts import DeviceFacts, DriverMetrics
+from harness.artifact.device_facts import DeviceFacts
 from harness.bounds.loop_model import LoopModel, Residency
 from harness.measure.rounds import TimedRound
 from harness.problem.attention_problem import AttentionProblem
@@ -45,18 +45,6 @@ def test_a_device_s_launches_clocks_and_slow_samples_are_columns() -> None:
     assert (row.launch_s, row.clock_mhz, row.throttled_samples) == (2e-5, 1965, 1)
 
 
-def test_what_a_driver_says_of_the_code_are_columns() -> None:
-    record = accepted_record(CASE)
-    record.driver_metrics = DriverMetrics(driver_registers=168, driver_local_bytes=64)
-    row = ROWS.success(record, Status.PASSED)
-    assert (row.driver_registers, row.driver_local_bytes) == (168, 64)
-
-
-def test_where_nothing_is_told_apart_nothing_is_known() -> None:
-    row = row_of(TimedRound({CASE.id: 1e-3}, 0.0))
-    assert (row.launch_s, row.clock_mhz, row.throttled_samples) == (None, None, None)
-
-
 def test_without_any_sample_that_counts_the_row_says_why_it_has_no_time() -> None:
     row = row_of(slowed_down(1200), slowed_down(1100))
     assert (row.status, row.time_s, row.throttled_samples) == (Status.PASSED, None, 2)
@@ -77,12 +65,6 @@ def test_options_that_are_called_like_a_column_or_a_parameter_stand_among_the_pa
     expected = {"workgroup_size": 64, "executor": "opencl", "tile_q": 8, "target.tile_q": 16}
     assert row.params == expected
     assert "target.tile_q=16 tile_q=8 workgroup_size=64" in case.describe()
-
-
-def test_what_was_chosen_is_a_column() -> None:
-    artifact = Artifact(case=CASE, key="k", executor="none", loader="m:f", chosen={"tile_kv": 32})
-    row = ROWS.success(CaseRecord(CASE, artifact=artifact), Status.BUILT)
-    assert row.chosen == {"tile_kv": 32}
 
 
 def test_what_repeats_a_failure_is_read_by_a_shell_as_it_was_meant() -> None:
@@ -214,10 +196,6 @@ def test_the_worst_verdict_of_all_distributions_is_kept() -> None:
     assert (row.error_ratio, row.distribution) == (0.7, "uniform")
 
 
-def test_load_is_the_mean_over_the_rounds() -> None:
-    assert timed(pair(1.0, 1.0, load=0.1), pair(1.0, 1.0, load=0.4)).load == pytest.approx(0.25)
-
-
 @pytest.mark.parametrize(("load", "busy"), [(0.09, False), (0.11, True)])
 def test_a_row_is_busy_above_the_limit(load: float, busy: bool) -> None:
     assert timed(pair(1.0, 1.0, load=load)).busy is busy
@@ -229,18 +207,6 @@ def test_least_traffic_and_intensity_are_columns() -> None:
     assert row.bytes == problem.bytes() == 4 * 4 * problem.heads * problem.seq_q * problem.head_dim
     assert row.least_traffic_bytes == row.bytes
     assert row.intensity == pytest.approx(problem.flops() / problem.bytes())
-
-
-def test_what_a_window_hides_is_no_traffic() -> None:
-    decoding = AttentionProblem(heads=2, seq_q=1, seq_kv=4096, head_dim=16, causal=True)
-    windowed = decoding.model_copy(update={"window": (63, None)})
-    short = decoding.model_copy(update={"seq_kv": 64})
-    row, of_short = (
-        ROWS.success(accepted_record(CASE.model_copy(update={"problem": problem})), Status.PASSED)
-        for problem in (windowed, short)
-    )
-    assert row.bytes == decoding.bytes()
-    assert (row.least_traffic_bytes, row.intensity) == (of_short.least_traffic_bytes, of_short.intensity)
 
 
 def test_a_case_without_visible_pairs_has_a_time_and_no_rate() -> None:
