@@ -4,7 +4,7 @@ import pytest
 from synthetic_results import example_manifest, make_result
 
 from harness.problem.attention_problem import FLOP_CONVENTION
-from harness.reporting.captions import describe_code, describe_commands, figure_caption, said_of_runs
+from harness.reporting.captions import describe_code, figure_caption, said_of_runs
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
 from harness.results.manifest import part_of
@@ -18,12 +18,6 @@ def test_a_caption_names_machine_problem_code_date_and_convention() -> None:
         "Example CPU; threads 1; f32; batch 1; heads 16; head dim 64; seq 256. "
         f"harness 0.1.0, commit 0123456, 2026-01-02. FLOPs: {FLOP_CONVENTION}."
     )
-
-
-def test_a_modified_checkout_is_named() -> None:
-    frame = prepare(results_frame([make_result()]))
-    modified = MANIFEST.model_copy(update={"git_dirty": True})
-    assert "commit 0123456 (modified), 2026-01-02." in figure_caption(frame, [modified])
 
 
 def test_code_that_a_run_was_resumed_with_is_named() -> None:
@@ -43,18 +37,6 @@ def test_the_code_of_plugins_is_named_and_that_it_changed() -> None:
         "harness 0.1.0, commit 0123456, attention_einsum 1f0c2ab, 2026-01-02, "
         "resumed with harness 0.1.0, commit 0123456, attention_einsum 77aa001, 2026-01-02"
     )
-
-
-def test_all_commands_of_a_run_that_was_gone_on_with_are_named_once() -> None:
-    same = part_of(MANIFEST)
-    other = same.model_copy(update={"command": "harness run seq_sweep.toml --resume"})
-    resumed = MANIFEST.model_copy(update={"parts": (same, other, other)})
-    assert describe_commands(MANIFEST) == MANIFEST.command
-    assert describe_commands(resumed) == f"{MANIFEST.command}; gone on with: {other.command}"
-
-
-def test_without_times_there_is_no_convention() -> None:
-    assert "FLOPs" not in figure_caption(prepare(results_frame([make_result()])), [MANIFEST])
 
 
 def test_lengths_that_share_a_row_are_named() -> None:
@@ -137,37 +119,11 @@ def test_merged_runs_of_one_kind_of_device_say_which_machine_has_it() -> None:
     assert "machine" not in same
 
 
-def test_merged_runs_say_which_could_use_fewer_processors() -> None:
-    device = MANIFEST.device
-    rows = [make_result(experiment=name, case=name, device=device) for name in ("a", "b")]
-    half = MANIFEST.machine.model_copy(update={"cores_usable": 1, "cores_logical": 2, "cpu_quota": None})
-    whole = half.model_copy(update={"cores_usable": 2})
-    machines = [
-        MANIFEST.model_copy(update={"experiment": name, "machine": machine})
-        for name, machine in (("a", half), ("b", whole))
-    ]
-    caption = figure_caption(prepare(results_frame(rows)), machines, names=["run-1", "run-1"])
-    assert f"a: machine {device}, 1 of 2 processors. b: {device}. harness" in caption
-
-
 def test_devices_of_one_run_are_told_with_their_targets_and_threads_of_processors_alone() -> None:
     frame = prepare(results_frame([make_result(), make_result(case="2", **CUDA)]))
     assert figure_caption(frame, [MANIFEST]).startswith(
         "Example CPU (target cpu), NVIDIA H100 (target cuda:sm_90); threads 1 (target cpu); f32; batch 1;"
     )
-
-
-def test_nothing_is_said_of_the_threads_of_devices() -> None:
-    frame = prepare(results_frame([make_result(**CUDA)]))
-    assert figure_caption(frame, [MANIFEST]).startswith("NVIDIA H100; f32; batch 1;")
-    merged = prepare(results_frame([make_result(experiment="a"), make_result(experiment="b", **CUDA)]))
-    caption = figure_caption(merged, [MANIFEST])
-    assert "a: Example CPU; target cpu; threads 1. b: NVIDIA H100; target cuda:sm_90. harness" in caption
-
-
-def test_a_processor_s_threads_that_nobody_noted_are_not_recorded() -> None:
-    frame = prepare(results_frame([make_result(), make_result(case="2", threads=None)]))
-    assert "; threads 1, not recorded;" in figure_caption(frame, [MANIFEST])
 
 
 def test_what_tells_runs_apart_is_said_of_them_where_series_carry_their_names() -> None:

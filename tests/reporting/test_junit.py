@@ -60,15 +60,6 @@ def test_an_unsupported_case_is_skipped_with_its_reason(tmp_path: Path) -> None:
     assert (skipped.tag, skipped.get("message")) == ("skipped", "install attention-harness[baselines]")
 
 
-def test_control_characters_of_a_compiler_do_not_break_the_file(tmp_path: Path) -> None:
-    failure = outcome(suite_of([failed_result(reason="\x1b[31merror\x00 <&> é")], tmp_path / "junit.xml"))
-    assert failure.text == "[31merror <&> é"
-
-
-def test_no_results_give_an_empty_suite(tmp_path: Path) -> None:
-    assert suite_of([], tmp_path / "new" / "junit.xml").get("tests") == "0"
-
-
 def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"--junit .*/file/x: .*; expected a file that can be written"):
@@ -92,8 +83,3 @@ def test_no_text_holds_what_xml_cannot(tmp_path: Path) -> None:
     (case,) = suite
     assert (suite.get("name"), case.get("classname")) == ("sweep", "sweep.cpu.flash")
     assert (outcome(suite).text or "").endswith("rerun: harness ")
-
-
-def test_a_parameter_that_xml_cannot_hold_is_named_without_it(tmp_path: Path) -> None:
-    (case,) = suite_of([example_result("9f", params={"order": "q\x1b"})], tmp_path / "junit.xml")
-    assert (case.get("name") or "").endswith("order=q [9f]")

@@ -196,6 +196,10 @@ def test_the_worst_verdict_of_all_distributions_is_kept() -> None:
     assert (row.error_ratio, row.distribution) == (0.7, "uniform")
 
 
+def test_load_is_the_mean_over_the_rounds() -> None:
+    assert timed(pair(1.0, 1.0, load=0.1), pair(1.0, 1.0, load=0.4)).load == pytest.approx(0.25)
+
+
 @pytest.mark.parametrize(("load", "busy"), [(0.09, False), (0.11, True)])
 def test_a_row_is_busy_above_the_limit(load: float, busy: bool) -> None:
     assert timed(pair(1.0, 1.0, load=load)).busy is busy
