@@ -217,17 +217,6 @@ def sort_rows(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.iloc[order].reset_index(drop=True)
 
 
-def pivot(frame: pd.DataFrame, values: str, index: str | Sequence[str]) -> pd.DataFrame:
-    """Return `values` with one column a label; NaN where there is no such row or no such value.
-
-    Where several rows share a cell the last one counts: distinguish them by `index`.
-    """
-    keys = [index] if isinstance(index, str) else list(index)
-    return frame.pivot_table(
-        index=keys, columns="label", values=values, aggfunc="last", observed=True, dropna=False
-    )
-
-
 def describe_problem(row: dict[str, Any]) -> str:
     """Return a row's problem in one short line, `b1 h8 s256 d64 f32 causal`: another one for another problem.
 

@@ -53,10 +53,7 @@ def results_table(frame: pd.DataFrame) -> ResultsTable:
 
 def _ending(frame: pd.DataFrame) -> list[Column]:
     """Return the columns that only a page has room for."""
-    columns = [
-        Column(name, lambda row, name=name: _text(row[name]), name, is_number=False)  # type: ignore[misc]
-        for name in ("phase", "reason", "case", "device")
-    ]
+    columns = [Column(name, name, str, is_number=False) for name in ("phase", "reason", "case", "device")]
     shown = [column for column in columns if frame[column.source].notna().any()]
     return [column for column in shown if column.source != "device" or varying(frame, ["device"])]
 
@@ -91,7 +88,3 @@ def _described(column: Column, cells: list[Any]) -> dict[str, Any]:
         "isLong": column.source == "reason",
         "isChosen": len(texts) <= MOST_CHOICES and (is_problem or not column.is_number),
     }
-
-
-def _text(value: Any) -> str:
-    return "" if is_missing(value) else str(value)
