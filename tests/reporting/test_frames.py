@@ -6,6 +6,8 @@ from synthetic_results import make_result, sweep_results
 
 from harness.reporting.frames import (
     describe_problem,
+    distinct_texts,
+    in_words,
     labels_in,
     prepare,
     records,
@@ -166,3 +168,10 @@ def test_rows_that_agree_elsewhere_may_differ_in_a_column() -> None:
     assert not several_values(frame, ["a", "b"], "c")
     assert several_values(frame, [], "c")
     assert not several_values(frame[:1], [], "c")
+
+
+def test_only_numbers_that_would_look_alike_are_exact() -> None:
+    alike = (0.1234567, 0.1234568, 1 / 3, 2.0)
+    text_of = distinct_texts([*alike, float("nan"), None])
+    assert [text_of(value) for value in alike] == ["0.1234567", "0.1234568", "0.333333", "2"]
+    assert [in_words(value, text_of) for value in (True, False)] == ["yes", "no"]

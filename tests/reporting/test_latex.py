@@ -15,7 +15,6 @@ from harness.reporting.report import make_report
 from harness.reporting.report_tables import report_tables
 from harness.reporting.units import UNCLEAR_NOTE
 from harness.results.frame import results_frame
-from harness.status import Status
 
 
 @pytest.mark.parametrize(
@@ -47,21 +46,6 @@ def test_tables_have_the_rules_of_booktabs_and_a_line_for_each_variant() -> None
     assert len(tables) == 2
     for line in lines:
         assert line.count("&") == 0 or line.endswith(r"\\")
-
-
-def test_what_lacks_a_package_is_a_line_and_in_no_table() -> None:
-    reason = "install attention-harness[triton]"
-    rows = [
-        make_result("flash", time_s=1e-5),
-        make_result("triton", status=Status.UNSUPPORTED, reason=reason),
-    ]
-    for chosen, tables in ((rows, 1), (rows[1:], 0)):
-        lines = list(summary_latex(report_tables(prepare(results_frame(chosen)))))
-        assert [line for line in lines if "triton" in line] == [
-            "% not installed here: what triton needs (1 case); to have them: "
-            "pip install 'attention-harness[triton]'"
-        ]
-        assert sum(line.startswith(r"\begin{tabular}") for line in lines) == tables
 
 
 def test_marks_of_the_tables_are_explained_where_there_are_any() -> None:

@@ -53,15 +53,6 @@ def test_the_text_holds_question_table_failures_and_figures(write_run: WriteRun)
     assert "![matrix](matrix.png)\n\n*matrix*: Example CPU;" in text
 
 
-def test_figures_of_times_are_one_line_where_nothing_was_timed(write_run: WriteRun) -> None:
-    folder = write_run([make_result()], png_only("throughput", "speedup", "recompute", "roofline", "matrix"))
-    paths = make_report([folder], formats=("png",))
-    assert list(paths.figures) == ["matrix"]
-    assert paths.notes == (
-        "no case was timed, so these figures are not drawn: throughput, speedup, recompute, roofline",
-    )
-
-
 def test_equal_results_give_equal_files(write_run: WriteRun, tmp_path: Path) -> None:
     folder = write_run(RESULTS, png_only("throughput", "speedup", "matrix"))
     first = make_report([folder], tmp_path / "first", formats=("svg",))
@@ -236,15 +227,6 @@ def test_no_folder_at_all_is_refused() -> None:
 def test_a_run_without_rows_is_refused(write_run: WriteRun) -> None:
     with pytest.raises(InputError, match="no case has finished yet"):
         make_report([write_run([])])
-
-
-def test_a_report_that_has_no_place_in_its_run_can_be_written_elsewhere(write_run: WriteRun) -> None:
-    run = write_run(RESULTS)
-    (run / "report").write_text("")
-    with pytest.raises(
-        InputError, match=rf"File exists; elsewhere it is written by: harness report {run} --out"
-    ):
-        make_report([run])
 
 
 def test_names_from_elsewhere_begin_no_tag_and_no_formula(write_run: WriteRun) -> None:

@@ -33,17 +33,6 @@ def test_what_is_not_installed_is_one_line_with_the_command(write_run: WriteRun)
     assert "unsupported" not in text
 
 
-def test_variants_of_different_problems_are_in_tables_of_their_own(write_run: WriteRun) -> None:
-    rows = [
-        make_result(variant, seq, time_s=0.004, dtype=dtype, heads=heads, kv_heads=heads)
-        for variant, dtype, heads in (("unfused", "f32", 2), ("flash", "f16", 4))
-        for seq in (256, 512)
-    ]
-    lines = printed(rows, write_run).splitlines()
-    headings = [line.strip() for line in lines if "GFLOP/s" in line]
-    assert headings == ["f32, heads 2, GFLOP/s", "f16, heads 4, GFLOP/s"]
-
-
 def test_the_terminal_shows_variants_and_lengths(write_run: WriteRun) -> None:
     rows = [
         make_result("unfused", 256, time_s=0.004, speedup=1.0, baseline="unfused"),
@@ -125,16 +114,6 @@ def test_rows_with_different_baselines_name_them(
     assert "unfused (c2), over flash 67.1 (0.741×) 268 (0.741×)" in lines
     assert "flash (c), over unfused 67.1 (1.43×) 268 (1.43×)" in lines
     assert "| flash (c), over unfused | 67.1 (1.43× [1.42, 1.44]) |" in text
-
-
-def test_a_row_with_different_baselines_names_them_in_its_cells(write_run: WriteRun) -> None:
-    rows = [compared("flash", 256, 1.5, "unfused"), compared("flash", 512, 2.0, "torch")]
-    text = printed(rows, write_run)
-    assert "67.1 (1.50× over unfused)" in text
-    assert "268 (2.00× over torch)" in text
-    narrow = printed(rows, write_run, width=40)
-    assert "×" not in narrow
-    assert "speed-up" not in narrow
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.98, 1.05), (1.0, 1.02), (None, None)])

@@ -132,3 +132,16 @@ def test_the_title_names_a_scale_that_is_not_the_usual_one(widths: tuple[int, ..
     assert "scale" not in summarize(prepare(results_frame(rows[:1]))).headers
     usual = [make_result(head_dim=width) for width in widths]
     assert "scale" not in summarize(prepare(results_frame(usual))).title
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "texts"),
+    [
+        ("softcap", (0.1234567, 0.1234568), ["0.1234567", "0.1234568"]),
+        ("sinks", (False, True), ["no", "yes"]),
+    ],
+)
+def test_cells_of_the_summary_tell_problems_apart(column: str, values: tuple, texts: list[str]) -> None:
+    rows = [make_result("flash", case=str(value), **{column: value}) for value in values]
+    summary = summarize(prepare(results_frame(rows)))
+    assert [row[summary.headers.index(column)] for row in summary.rows] == texts

@@ -161,15 +161,3 @@ def test_what_was_damaged_on_its_way_is_refused(run, tmp_path):
     cut.write_bytes(file.read_bytes()[:-6])
     with pytest.raises(InputError, match="not an archive of a run"):
         unpacked(cut)
-
-
-def test_kept_outputs_come_along(run, tmp_path):
-    outputs = run / "outputs"
-    outputs.mkdir()
-    (outputs / "0123456789ab.npz").write_bytes(b"bits")
-    (outputs / "notes.txt").write_text("of no case")
-    file = tmp_path / "with-outputs.tar.gz"
-    write_archive(run, file)
-    unpacked_run = unpacked(file)
-    assert [path.name for path in (unpacked_run / "outputs").iterdir()] == ["0123456789ab.npz"]
-    assert (unpacked_run / "outputs" / "0123456789ab.npz").read_bytes() == b"bits"

@@ -58,42 +58,17 @@ def test_columns_are_the_fields_in_order_with_params_and_stages_spread():
         ),
         failed_result("b"),
     ]
-    expected = [field for field in Result.model_fields if field not in BY_NAME]
-    expected.insert(expected.index("seq_q"), "seq")
-    after_params = expected.index("params") + 1
-    expected[after_params:after_params] = ["param.tile_kv", "param.tile_q"]
-    after_peak = expected.index("peak_busy") + 1
-    expected[after_peak:after_peak] = ["bandwidth_gb_s.L1", "bandwidth_gb_s.memory"]
-    after_build = expected.index("build_s") + 1
-    expected[after_build:after_build] = ["stage_s.payload", "stage_s.llvm"]
-    after_intrinsics = expected.index("intrinsics") + 1
-    expected[after_intrinsics:after_intrinsics] = [
-        "instructions.matrix",
-        "instructions.float",
-        "model.fraction_of_peak",
-        "model.bound",
-    ]
     frame = results_frame(results)
-    assert list(frame.columns) == expected
-    assert frame["instructions.matrix"].tolist()[0] == 8
+    columns = list(frame.columns)
+    fields = [field for field in Result.model_fields if field not in BY_NAME]
+    assert [column for column in columns if "." not in column and column != "seq"] == fields
+    after = columns.index("params") + 1
+    assert columns[after : after + 2] == ["param.tile_kv", "param.tile_q"]
+    assert {"stage_s.payload", "stage_s.llvm", "bandwidth_gb_s.memory"} < set(columns)
+    assert frame["params"].tolist() == ["tile_kv=64 tile_q=32", ""]
     assert frame["model.fraction_of_peak"].dtype == "float64"
-    assert frame["model.bound"].tolist()[0] == "tensor"
     assert frame["model.bound"].isna().tolist() == [False, True]
     assert frame["seq"].tolist() == frame[["seq_q", "seq_kv"]].max(axis=1).tolist()
-    assert frame["seq"].dtype == "int64"
-
-
-def test_params_are_printable():
-    frame = results_frame([example_result("a", params={"tile_q": 32, "pack": True}), example_result("b")])
-    assert frame["params"].tolist() == ["pack=True tile_q=32", ""]
-
-
-def test_choices_are_printable():
-    frame = results_frame(
-        [example_result("a", chosen={"tile_q": 64, "scores": "ahead"}), example_result("b")]
-    )
-    assert frame["chosen"].tolist() == ["scores=ahead tile_q=64", ""]
-    assert "param.tile_q" not in frame
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from example_cases import accepted_record, example_case
 
 from harness.artifact.artifact import Artifact, StaticMetrics
 from harness.artifact.device_facts import DeviceFacts
-from harness.bounds.loop_model import LoopModel, Residency
 from harness.measure.rounds import TimedRound
 from harness.problem.attention_problem import AttentionProblem
 from harness.results.result import Result
@@ -49,13 +48,6 @@ def test_without_any_sample_that_counts_the_row_says_why_it_has_no_time() -> Non
     row = row_of(slowed_down(1200), slowed_down(1100))
     assert (row.status, row.time_s, row.throttled_samples) == (Status.PASSED, None, 2)
     assert row.reason == "no time: the device was slowed down in all 2 samples (power cap)"
-
-
-def test_options_of_a_target_stand_among_the_parameters_unless_they_have_a_column() -> None:
-    options = {"threads": 2, "output_stores": "direct"}
-    case = CASE.model_copy(update={"params": {"tile_q": 8}, "target_options": options})
-    row = ROWS.success(CaseRecord(case), Status.BUILT)
-    assert (row.params, row.threads) == ({"output_stores": "direct", "tile_q": 8}, 2)
 
 
 def test_options_that_are_called_like_a_column_or_a_parameter_stand_among_the_parameters() -> None:
@@ -109,17 +101,6 @@ def test_times_are_compared_within_their_rounds() -> None:
     assert timed(*rounds).speedup == pytest.approx(2.0)
 
 
-def test_intervals_know_the_starts() -> None:
-    rounds = [
-        pair(1e-3 * (1.01 if start % 2 else 0.99), 1e-3, start=start) for start in range(4) for _ in range(9)
-    ]
-    row = timed(*rounds)
-    assert (row.samples, row.starts) == (36, 4)
-    assert row.speedup_low is not None
-    assert row.speedup_low < 0.985
-    assert row.time_low_s == row.time_high_s == pytest.approx(1e-3)
-
-
 def test_a_time_is_the_geometric_mean_of_its_starts() -> None:
     assert timed(pair(1.0, 1e-3, start=0), pair(1.0, 4e-3, start=1)).time_s == pytest.approx(2e-3)
 
@@ -134,31 +115,6 @@ def test_the_recompute_factor_is_what_is_executed_over_what_is_needed() -> None:
         metrics=StaticMetrics(flops_executed=3 * problem.flops()),
     )
     assert artifact_columns(artifact, problem)["recompute_factor"] == 3.0
-
-
-def test_what_is_modelled_has_columns_and_no_time() -> None:
-    room = Residency(registers=128, shared_bytes=1024, limits={"registers": 4})
-    model = LoopModel(
-        kernel="attention",
-        lanes=32,
-        warps=4,
-        residency=room,
-        cycles=500.0,
-        fraction_of_peak=0.5,
-        bound="tensor",
-        pipe_cycles={"tensor": 300.0},
-        instructions={"matrix": 16},
-        scores=4096.0,
-    )
-    metrics = StaticMetrics(model=model)
-    artifact = Artifact(
-        case=CASE, key="k", executor="none", loader="package.module:function", metrics=metrics
-    )
-    row = ROWS.success(CaseRecord(CASE, artifact=artifact), Status.BUILT)
-    assert row.model == model.columns()
-    assert row.model["matrix_per_score"] == 16 * 4 * 32 / 4096
-    assert row.time_s is None
-    assert row.fraction_of_peak is None
 
 
 def test_throughput_is_the_problem_s_operations_over_the_time() -> None:

@@ -1,7 +1,6 @@
 """A run's folder: what survives a kill, what is refused, and the tables made of the journals."""
 
 import json
-import os
 from datetime import datetime
 
 import pandas
@@ -50,43 +49,6 @@ def test_a_run_without_rows_hides_none_that_has_some(tmp_path, folder):
     assert choice_of(tmp_path / "sweep", {"a"})[0] == (
         f"{folder.path}: the newest with rows of 2 runs; not loaded: {empty.run}"
     )
-
-
-def test_opening_gives_back_manifest_results_and_rounds(folder):
-    folder.append_result(example_result("a"))
-    folder.append_round(example_round(0))
-    folder.append_round(example_round(1))
-    opened = RunFolder.open(folder.path)
-    assert opened.manifest == folder.manifest
-    assert opened.results() == [example_result("a")]
-    assert opened.rounds() == [example_round(0), example_round(1)]
-
-
-def test_a_kill_at_any_byte_of_the_last_row_keeps_the_rows_before(folder):
-    first, second, third = (example_result(case) for case in "abc")
-    folder.append_result(first)
-    journal = folder.path / "results.jsonl"
-    start = journal.stat().st_size
-    folder.append_result(second)
-    whole = journal.read_bytes()
-    for end in reversed(range(start, len(whole))):
-        os.truncate(journal, end)
-        survivors = [first, second] if end == len(whole) - 1 else [first]
-        assert folder.results() == survivors
-    for end in range(start, len(whole), 100):
-        journal.write_bytes(whole[:end])
-        resumed = RunFolder.open(folder.path)
-        resumed.append_result(third)
-        assert resumed.results() == [first, third]
-
-
-def test_a_corrupt_row_is_named_by_file_and_line(folder):
-    folder.append_result(example_result("a"))
-    with (folder.path / "results.jsonl").open("a") as file:
-        file.write('{"case": "b"}\n')
-    folder.append_result(example_result("c"))
-    with pytest.raises(InputError, match=r"results\.jsonl:2: not a result: experiment: Field required"):
-        folder.results()
 
 
 def test_a_run_of_another_version_is_refused_in_one_line(folder):
@@ -187,20 +149,6 @@ def test_finishing_again_brings_the_tables_up_to_date_and_leaves_no_temporary_fi
     ]
 
 
-def test_a_failed_write_of_the_tables_keeps_the_old_ones(folder, monkeypatch):
-    folder.append_result(example_result("a"))
-    folder.finish()
-
-    def disk_full(table, path, **options):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("pyarrow.parquet.write_table", disk_full)
-    with pytest.raises(InputError, match=r"results\.parquet: cannot write: No space left on device"):
-        folder.finish()
-    assert pandas.read_parquet(folder.path / "results.parquet")["case"].tolist() == ["a"]
-    assert not list(folder.path.glob(".replacing-*.parquet"))
-
-
 def test_the_manifest_tells_of_the_end_and_of_being_taken_up_again(folder):
     assert folder.manifest.finished is None
     folder.finish()
@@ -235,8 +183,3 @@ def test_of_a_repeated_case_the_table_has_the_newest_row_at_the_place_of_the_fir
     assert table["case"].tolist() == ["a", "b"]
     assert table["status"].tolist() == ["passed", "passed"]
     assert table["time_s"].tolist() == [0.5, 0.25]
-
-
-def test_a_parameter_that_some_rows_lack_is_missing_there():
-    rows = [example_result(str(number), params={"tile": number} if number > 2 else {}) for number in range(4)]
-    assert results_frame(rows)["param.tile"].tolist()[2:] == [pandas.NA, 3]

@@ -9,11 +9,7 @@ from typing import Any
 import pytest
 from chromium import Page
 from html_pages import HOSTILE, Written
-from synthetic_results import example_manifest, make_result, sweep_results
-
-from harness.comparing.comparison import compare_runs
-from harness.reporting.report import make_report
-from harness.results.run_folder import RunFolder
+from synthetic_results import sweep_results
 
 PHONE = (390, 844)
 STATUS = "[...document.querySelectorAll('#results-table tbody .badge')].map((cell) => cell.textContent)"
@@ -96,22 +92,6 @@ def test_a_column_sorts_by_its_numbers(page: Page, sweep_page: Written) -> None:
     assert [float(text) for text in found] == pytest.approx(sorted(times, reverse=True)[:25], rel=0.01)
 
 
-def test_a_column_filters_by_a_list_of_its_texts(page: Page, sweep_page: Written) -> None:
-    page.show(sweep_page.html)
-    page.value(
-        """[...document.querySelectorAll("#results-table thead th")]
-          .find((cell) => cell.querySelector(".dt-column-title").textContent === "status")
-          .querySelector("button.dtcc-button_dropdown").click()"""
-    )
-    page.value(
-        """[...document.querySelectorAll(".dtcc-dropdown .dtcc-list-buttons button")]
-          .find((button) => button.textContent.trim() === "timed-out").click()"""
-    )
-    late = sum(row.status == "timed-out" for row in sweep_results())
-    page.wait_for("globalThis.harnessPage.results.page.info().recordsDisplay < 100")
-    assert page.value(STATUS) == ["timed-out"] * late
-
-
 def test_the_matrix_says_the_reasons_on_hover_and_on_a_touch(page: Page, sweep_page: Written) -> None:
     page.show(sweep_page.html, *PHONE)
     cells = "[...document.querySelectorAll('.matrix td.timed-out, .matrix td.wrong')]"
@@ -150,53 +130,6 @@ def test_two_series_are_compared_problem_by_problem(
     assert float(ratio.rstrip("×")) == pytest.approx(expected, rel=0.01)
     assert json.loads(interval) == pytest.approx(bounds, rel=0.01)
     assert (verdict, compared) == ("first is faster", how)
-
-
-def test_the_inverse_comparison_is_the_inverse(page: Page, sweep_page: Written) -> None:
-    page.show(sweep_page.html)
-    page.choose("compare-first", "unfused")
-    page.choose("compare-second", "flash")
-    _, ratio, interval, verdict, _ = compare_rows(page)[0]
-    ours = rows_of("flash")[64, 256, "full"]
-    assert float(ratio.rstrip("×")) == pytest.approx(1 / ours.speedup, rel=0.01)
-    assert json.loads(interval) == pytest.approx([1 / ours.speedup_high, 1 / ours.speedup_low], rel=0.01)
-    assert verdict == "second is faster"
-
-
-def lopsided_run(folder: Path, seconds: float) -> RunFolder:
-    """A run of which each interval reaches far to one side: of `flash` upwards, of `torch` downwards."""
-    run = RunFolder.create(folder, "seq_sweep", example_manifest("", "seq_sweep"))
-    for case, low, high in (("flash", 0.99, 1.3), ("torch", 0.8, 1.01), ("unfused", 1.0, 1.0)):
-        speedup = 1.0 if case == "unfused" else 2.0
-        times = {"time_s": seconds, "time_low_s": low * seconds, "time_high_s": high * seconds}
-        bounds = {"speedup": speedup, "speedup_low": low * speedup, "speedup_high": high * speedup}
-        of_baseline = {"baseline": "unfused", "baseline_case": "unfused"}
-        run.append_result(make_result(case, case=case, run=run.run, **times, **bounds, **of_baseline))
-    run.finish()
-    run.release()
-    return run
-
-
-def page_of(*runs: RunFolder) -> Path:
-    out = runs[0].path.parents[2] / "report"
-    html = make_report([run.path for run in runs], out, formats=("svg",)).html
-    assert html is not None
-    return html
-
-
-def test_times_of_two_runs_are_known_no_better_than_where_runs_are_compared(
-    page: Page, tmp_path: Path
-) -> None:
-    runs = [lopsided_run(tmp_path / name, seconds) for name, seconds in (("old", 0.5), ("new", 0.5))]
-    page.show(page_of(*runs))
-    names = page.value("[...document.getElementById('compare-first').options].map((option) => option.text)")
-    old, new = (name for name in names if name.startswith("unfused"))
-    page.choose("compare-first", old)
-    page.choose("compare-second", new)
-    (row,) = compare_rows(page)
-    cases = compare_runs(*runs, 0.03).cases.set_index("case")
-    assert (row[-1], cases.loc["unfused", "how"]) == ("by times", "apart")
-    assert json.loads(row[2]) == pytest.approx(cases.loc["unfused", ["low", "high"]].tolist(), rel=0.006)
 
 
 def test_the_stages_of_a_case_stand_side_by_side(page: Page, sweep_page: Written) -> None:
