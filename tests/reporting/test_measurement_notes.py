@@ -1,6 +1,5 @@
 from typing import Any
 
-import pytest
 from synthetic_results import make_result
 
 from harness.reporting.frames import prepare
@@ -59,16 +58,3 @@ def test_rows_above_the_peak_are_counted() -> None:
     (note,) = notes({"peak_tflops": 0.09, "peak_busy": False}, {"peak_tflops": 0.2, "dtype": "bf16"})
     assert "100 %" in note
     assert note.endswith(": 1 row")
-
-
-@pytest.mark.parametrize(
-    ("rows", "words"),
-    [
-        ([{"samples": 6, "starts": 1}], "Samples: 6 rounds in 1 start"),
-        ([{"samples": 1, "starts": 2}], "Samples: 1 round in 2 starts"),
-        ([{"samples": 1, "starts": 1}, {"samples": 6, "starts": 3}], "Samples: 1–6 rounds in 1–3 starts"),
-        ([{"samples": 1, "starts": None}], "Samples: 1 round"),
-    ],
-)
-def test_one_round_and_one_start_are_no_plurals(rows: list[dict[str, Any]], words: str) -> None:
-    assert notes(*rows)[0] == words

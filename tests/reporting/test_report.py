@@ -63,22 +63,6 @@ def test_equal_results_give_equal_files(write_run: WriteRun, tmp_path: Path) -> 
         assert (first.folder / name).read_bytes() == (second.folder / name).read_bytes(), name
 
 
-def test_several_runs_are_merged_into_the_folder_that_is_given(write_run: WriteRun, tmp_path: Path) -> None:
-    first = write_run([make_result("flash", 256)], png_only("matrix"))
-    second = write_run([make_result("flash", 512)], png_only("matrix"))
-    paths = make_report([first, second], tmp_path / "merged", formats=("png",))
-    assert paths.folder == tmp_path / "merged"
-    lines = paths.results_csv.read_text().splitlines()
-    run = lines[0].split(",").index("run")
-    assert [line.split(",")[run] for line in lines[1:]] == [first.name, second.name]
-
-
-def test_an_experiments_folder_means_its_newest_run(write_run: WriteRun) -> None:
-    write_run([make_result("torch")], png_only("matrix"))
-    newest = write_run([make_result("flash")], png_only("matrix"))
-    assert make_report([newest.parent], formats=("png",)).folder == newest / "report"
-
-
 def test_a_newest_run_without_times_names_the_one_that_has_them(
     write_run: WriteRun, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -63,21 +63,6 @@ def test_a_report_of_an_archive_is_that_of_the_run(run, tmp_path, monkeypatch, c
         assert (tmp_path / "of-run" / name).read_bytes() == (tmp_path / "of-archive" / name).read_bytes()
 
 
-def test_runs_of_one_name_are_told_apart_by_the_files_of_their_archives(run, tmp_path):
-    files = [tmp_path / "node1.tar.gz", tmp_path / "node2.tar.gz"]
-    write_archive(run, files[0])
-    changed = RunFolder.create(tmp_path / "again", "sweep", RunFolder.open(run).manifest)
-    changed.append_result(example_result("0" * 12, time_s=0.26))
-    changed.release()
-    write_archive(changed.path.rename(changed.path.with_name(run.name)), files[1])
-    names = [f"node{number}.tar.gz/sweep/{run.name}" for number in (1, 2)]
-    assert load(files)["run"].drop_duplicates().tolist() == names
-    assert main(["report", *map(str, files), "--out", str(tmp_path / "report")]) == 0
-    summary = (tmp_path / "report" / "summary.md").read_text()
-    assert "node1.tar.gz" in summary
-    assert "node2.tar.gz" in summary
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

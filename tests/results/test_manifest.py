@@ -128,11 +128,3 @@ def test_the_git_state_is_the_checkouts_commit_and_whether_files_changed(tmp_pat
     assert manifests._git_state(package) == (head.stdout.strip(), False)
     (package / "code.py").write_text("x = 2\n")
     assert manifests._git_state(package) == (head.stdout.strip(), True)
-
-
-def test_files_that_are_not_the_packages_do_not_count_as_changes(tmp_path):
-    package = _repository(tmp_path)
-    (tmp_path / "mine.toml").write_text('name = "mine"\n')
-    (package / "notes.txt").write_text("not tracked\n")
-    (tmp_path / "README").write_text("changed\n")
-    assert manifests._git_state(package)[1] is False

@@ -101,6 +101,16 @@ def test_times_are_compared_within_their_rounds() -> None:
     assert timed(*rounds).speedup == pytest.approx(2.0)
 
 
+def test_intervals_know_the_starts() -> None:
+    rounds = [
+        pair(1e-3 * (1.01 if start % 2 else 0.99), 1e-3, start=start) for start in range(4) for _ in range(9)
+    ]
+    row = timed(*rounds)
+    assert (row.samples, row.starts) == (36, 4)
+    assert row.speedup_low is not None
+    assert row.speedup_low < 0.985
+
+
 def test_a_time_is_the_geometric_mean_of_its_starts() -> None:
     assert timed(pair(1.0, 1e-3, start=0), pair(1.0, 4e-3, start=1)).time_s == pytest.approx(2e-3)
 

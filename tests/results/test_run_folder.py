@@ -79,13 +79,6 @@ def test_an_unreadable_manifest_is_refused_in_one_line(folder, text, message):
     assert "\n" not in str(caught.value)
 
 
-def test_a_folder_without_manifest_is_no_run(tmp_path):
-    with pytest.raises(InputError, match=r"not a run folder: expected a manifest\.json in it"):
-        RunFolder.open(tmp_path)
-    with pytest.raises(InputError, match="not a run folder"):
-        RunFolder.open(tmp_path / "missing")
-
-
 def test_a_root_that_cannot_be_written_is_refused_in_one_line(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot create the run's folder: Not a directory"):

@@ -15,7 +15,6 @@ from large_runs import write_large_run
 from synthetic_results import RESULTS, WriteRun, make_result
 
 from harness.reporting.frames import prepare
-from harness.reporting.html import page
 from harness.reporting.html.results_table import raw_number
 from harness.reporting.html.status_matrix import status_matrix
 from harness.reporting.report import make_report
@@ -90,13 +89,6 @@ def test_the_page_of_a_long_sweep_stays_small(tmp_path: Path) -> None:
     assert html is not None
     assert html.stat().st_size < 8_000_000
     assert "The first 5000 rows, failures before others; 15000 more are in" in html.read_text()
-
-
-def test_a_figure_that_is_too_large_is_named(write_run: WriteRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page, "LARGEST_PICTURE", 10)
-    html = make_report([write_run(RESULTS, "[figures.matrix]")], formats=("svg", "png")).html
-    assert html is not None
-    assert "In the files <code>matrix.svg, matrix.png</code> beside this page." in html.read_text()
 
 
 def test_the_matrix_counts_cases_by_form_and_tells_reasons() -> None:
