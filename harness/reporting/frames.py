@@ -20,7 +20,7 @@ from harness.problem.fields import problem_fields
 from harness.problem.names_of_values import name_of_list
 from harness.reporting.distinct import first_rows, has_one_value, numbered
 from harness.reporting.units import Unit, rate_unit, time_unit
-from harness.results.frame import PARAMETER_PREFIX, dtype_of
+from harness.results.frame import PARAMETER_PREFIX, dtype_of, newest_of_each_case
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,11 +80,6 @@ RunLabels = Mapping[tuple[Hashable, Hashable], str]
 """What runs are called, by experiment and run."""
 
 
-def latest(frame: pd.DataFrame) -> pd.DataFrame:
-    """Keep the last row of each case in each run."""
-    return frame.drop_duplicates([*RUN_COLUMNS, "case"], keep="last").reset_index(drop=True)
-
-
 def prepare(
     frame: pd.DataFrame, variant_order: Sequence[str] = (), run_labels: RunLabels | None = None
 ) -> pd.DataFrame:
@@ -99,7 +94,7 @@ def prepare(
 
     if frame.empty:
         return frame.assign(label=pd.Categorical([], categories=[], ordered=True))
-    whole = latest(frame).copy()  # Of many columns, each in memory of its own, pandas warns.
+    whole = newest_of_each_case(frame).copy()  # Of many columns, each in memory of its own, pandas warns.
     prepared = _with_usual_axes(whole)
     codes, members = _series(prepared)
     labels = _labels_without_run(members)

@@ -1,7 +1,7 @@
 """The outcome of a check as Markdown for the page of a continuous-integration job."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,7 +58,7 @@ def job_summary(summary: JobSummary) -> str:
         ]
         if len(summary.failed) > MOST_LISTED:
             parts.append(f"and {len(summary.failed) - MOST_LISTED} more; the run's folder has them all")
-    skipped = _reasons(summary.rows)
+    skipped = Counter((row.variant, reason_of(row)) for row in summary.rows if is_skipped(row))
     if skipped:
         listed = [
             (variant, str(count), cut(reason, LONGEST_REASON))
@@ -89,7 +89,3 @@ def _counts(summary: JobSummary) -> list[tuple[str, str]]:
     counts = Counter(row.status.value for row in summary.rows)
     rows = [(name, str(count)) for name, count in counts.most_common()]
     return rows + ([("not run", str(summary.not_run))] if summary.not_run else [])
-
-
-def _reasons(rows: Sequence[Result]) -> Mapping[tuple[str, str], int]:
-    return Counter((row.variant, reason_of(row)) for row in rows if is_skipped(row))

@@ -55,9 +55,9 @@ BOUNDS = {
 distances to them."""
 
 
-def latex_text(text: str) -> str:
+def latex_text(text: object) -> str:
     """Return a text as LaTeX sets it letter by letter."""
-    return "".join(SPECIAL.get(letter, letter) for letter in printable(text))
+    return "".join(SPECIAL.get(letter, letter) for letter in printable(str(text)))
 
 
 def summary_latex(tables: ReportTables) -> Iterator[str]:

@@ -33,7 +33,7 @@ from harness.reporting.runs import Runs, read_runs
 from harness.reporting.summary_columns import summary_title
 from harness.reporting.summary_text import figures_markdown, summary_markdown
 from harness.reporting.tables import rich_table, summarize
-from harness.storage.replacing import own_folder, remove_leftovers, write_text
+from harness.storage.replacing import remove_leftovers, write_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -163,7 +163,7 @@ def _write(
     text = folder / SUMMARY_MARKDOWN
     with _written_to(folder, runs):
         if folder.parent in runs.folders:
-            remove_leftovers(own_folder(folder), LONGEST_REPORT_S)
+            remove_leftovers(folder, LONGEST_REPORT_S)
         folder.mkdir(parents=True, exist_ok=True)
         with ThreadPoolExecutor(max_workers=1) as beside:
             csv_files = beside.submit(_write_csv_files, folder.absolute(), runs.frame)

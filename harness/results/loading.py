@@ -45,8 +45,9 @@ def choice_of(path: str | Path, finished: Collection[str], *, is_timed: bool = T
     runs = [folder.path] if folder.path == Path(path) else run_paths(Path(path))
     others = [run for run in runs if run != folder.path]
     if others:
+        names = ", ".join(run.name for run in others[:3]) + (" …" if len(others) > 3 else "")
         which = "newest" if folder.path == runs[0] else "newest with rows"
-        lines.append(f"{folder.path}: the {which} of {len(runs)} runs; not loaded: {_some(others)}")
+        lines.append(f"{folder.path}: the {which} of {len(runs)} runs; not loaded: {names}")
     untimed = None if is_timed else untimed_note(path, folder)
     lines += [untimed] if untimed is not None else []
     missing = sum(case not in finished for case in folder.manifest.planned or ())
@@ -80,11 +81,6 @@ def _has_times(run: Path) -> bool:
         return bool(RunFolder.open(run).table()["time_s"].notna().any())
     except InputError:
         return False
-
-
-def _some(runs: list[Path]) -> str:
-    """Return the names of the first runs."""
-    return ", ".join(run.name for run in runs[:3]) + (" …" if len(runs) > 3 else "")
 
 
 def open_run(path: Path) -> RunFolder:
