@@ -116,6 +116,10 @@ def _run_lines(run: RunOrigin, found: FoundRun | None, roots: Sequence[Path]) ->
     yield f"code      harness {run.harness_version}{commit}{modified}, sources {sources}"
     yield from (f"          resumed with {part}" for part in run.resumed_with)
     yield f"device    {', '.join([run.device, *run.gpus])}"
+    if found is not None:
+        manifest = found.folder.manifest
+        packages = [f"{name} {version}" for name, version in manifest.packages.items()]
+        yield f"versions  {', '.join([manifest.python, *packages])}"
 
 
 def _row_lines(origin: Origin) -> Iterator[str]:
