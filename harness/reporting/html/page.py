@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import importlib
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cache
@@ -99,7 +100,9 @@ def entries(manifest: Manifest) -> dict[str, Any]:
 
 
 def compile_templates() -> None:
-    """Compile all templates ahead of the first page."""
+    """Compile all templates, and import what tables and figures need, ahead of the first report."""
+    for module in ("pandas.io.formats.style", "matplotlib.figure"):
+        importlib.import_module(module)
     for name in _environment().list_templates():
         _environment().get_template(name)
 
