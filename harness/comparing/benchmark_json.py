@@ -46,7 +46,7 @@ def _seconds_by_case(run: "RunFolder") -> dict[str, list[float]]:
     """
     taken: dict[str, dict[str, list[float]]] = {}
     last: dict[str, str] = {}
-    for one in run.round_lines():
+    for one in run.rounds():
         for case, samples in one.seconds.items():
             if case in one.beside:
                 continue

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from harness.code_digests import OWN_PACKAGE
 from harness.errors import cut
 from harness.plurals import counted
-from harness.results.loading import first_of_equal
 from harness.results.manifest import Manifest, Part
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ MOST_CHANGES = 3
 
 def notes_on_runs(cases: "pd.DataFrame", old: "RunFolder", new: "RunFolder") -> list[str]:
     """Return what else differs between two runs, a line each: checks, conventions, packages."""
-    is_same = first_of_equal([old, new])[1] is old
+    is_same = old.path.resolve() == new.path.resolve()
     same = [f"old and new are the same run, {old.place}"] if is_same else []
     notes = [*same]
     changes = _other_inputs(cases)

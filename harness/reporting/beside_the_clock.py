@@ -28,33 +28,18 @@ NEEDED = ("time_s", "clock_mhz", "flops_executed", "model.fraction_of_peak", "mo
 """Columns without which a row has no measured share, or no modelled one."""
 MEASURED = "measured_fraction_of_dense_peak"
 
-Cell = Callable[[dict[str, Any]], str]
-
-
-def _number(name: str) -> Cell:
-    return lambda row: significant(row[name])
-
-
-def _share(name: str) -> Cell:
-    return lambda row: percent(row[name])
-
-
-def _text(name: str) -> Cell:
-    return lambda row: EMPTY if is_missing(row[name]) else str(row[name])
-
-
-SHOWN: Mapping[str, tuple[str, Cell]] = {
-    "clock (MHz)": ("clock_mhz", _number("clock_mhz")),
-    "model: loop (% of peak)": ("model.fraction_of_peak", _share("model.fraction_of_peak")),
-    "model: call (% of peak)": ("model.grid_fraction_of_peak", _share("model.grid_fraction_of_peak")),
-    "measured (% of peak)": (MEASURED, _share(MEASURED)),
-    "model: bound by": ("model.bound", _text("model.bound")),
-    "registers": ("registers", _text("registers")),
-    "registers by the driver": ("driver_registers", _text("driver_registers")),
-    "spills": ("spills", _text("spills")),
-    "local bytes by the driver": ("driver_local_bytes", _text("driver_local_bytes")),
+SHOWN: Mapping[str, tuple[str, Callable[[Any], str]]] = {
+    "clock (MHz)": ("clock_mhz", significant),
+    "model: loop (% of peak)": ("model.fraction_of_peak", percent),
+    "model: call (% of peak)": ("model.grid_fraction_of_peak", percent),
+    "measured (% of peak)": (MEASURED, percent),
+    "model: bound by": ("model.bound", str),
+    "registers": ("registers", str),
+    "registers by the driver": ("driver_registers", str),
+    "spills": ("spills", str),
+    "local bytes by the driver": ("driver_local_bytes", str),
 }
-"""Columns of the table: the frame's column, without which there is none, and how a cell reads."""
+"""Columns of the table: the frame's column, without which there is none, and how its values read."""
 
 
 def beside_the_clock(frame: pd.DataFrame, manifests: Sequence[Manifest]) -> pd.DataFrame:
@@ -84,13 +69,13 @@ def markdown_beside_the_clock(frame: pd.DataFrame, manifests: Sequence[Manifest]
     rows = beside_the_clock(frame, manifests)
     if rows.empty:
         return ""
-    shown = {header: cell for header, (column, cell) in SHOWN.items() if column in rows}
+    shown = {header: column for header, column in SHOWN.items() if column[0] in rows}
     cells = [
         [
             str(row["label"]),
             str(row["target"]),
             describe_problem(row),
-            *(cell(row) for cell in shown.values()),
+            *(EMPTY if is_missing(row[name]) else text_of(row[name]) for name, text_of in shown.values()),
         ]
         for row in records(rows)
     ]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -18,9 +19,6 @@ from harness.reporting.figures.origin import MOST_ROWS, TIME_DIGITS, Origin, Row
 from harness.reporting.figures.origin import manifest_digest as digest_of
 from harness.reporting.units import EMPTY, is_number, significant, time_unit
 from harness.results.run_folder import MANIFEST_FILE, RunFolder
-
-if TYPE_CHECKING:
-    from harness.results.manifest import Manifest
 
 DEPTHS = ("", "*/", "*/*/", "*/*/*/")
 """How far below a folder of results runs are looked for."""
@@ -52,9 +50,6 @@ def explain(file: Path, roots: Sequence[Path]) -> Iterator[str]:
     if all(found):
         yield from _differences(origin.rows, [run.folder for run in found if run is not None])
     yield f"redraw    {redraw_line(origin, found, file)}"
-    for word, run in _words_for_missing(origin, found).items():
-        name = f"{run.experiment}/{run.run}"
-        yield f"          {word}: the folder or archive of {name}, which is not found here"
 
 
 def read_origin(file: Path) -> Origin:
@@ -76,22 +71,21 @@ def find_run(run: RunOrigin, file: Path, roots: Sequence[Path]) -> FoundRun | No
     """
     around = [folder for folder in file.absolute().parents[:2] if (folder / MANIFEST_FILE).is_file()]
     candidates = [*around, *_runs_below(roots)]
-    name = run.run.rpartition("/")[2]
+    name = (run.experiment, run.run.rpartition("/")[2])
     unchanged = [path for path in candidates if _digest(path) == run.manifest_digest]
-    named = [path for path in candidates if (path.name, path.parent.name) == (name, run.experiment)]
-    chosen = next((path for path in [*named, *unchanged] if path in unchanged), next(iter(named), None))
-    if chosen is None:
-        return None
-    try:
-        return FoundRun(RunFolder.open(_shown_path(chosen)), chosen in unchanged)
-    except InputError:  # a manifest of another version, or none at all
-        return None
+    named = [path for path in candidates if (path.parent.name, path.name) == name]
+    for path in (*(path for path in named if path in unchanged), *unchanged, *named):
+        with contextlib.suppress(InputError):  # a manifest of another version
+            return FoundRun(RunFolder.open(_shown_path(path)), path in unchanged)
+    return None
 
 
 def redraw_line(origin: Origin, found: Sequence[FoundRun | None], file: Path) -> str:
-    """Return the command that draws a figure again, where it is; words stand for runs that are not found."""
-    missing = iter(_words_for_missing(origin, found))
-    folders = [str(now.folder.path) if now is not None else next(missing) for now in found]
+    """Return the command that draws a figure again; a run that is not found stands by its name."""
+    folders = [
+        str(now.folder.path) if now is not None else f"{run.experiment}/{run.run}"
+        for run, now in zip(origin.runs, found, strict=True)
+    ]
     labels = [f"--label={run.label}" for run in origin.runs if run.label is not None]
     assignments = [*_assignments(origin.settings), *(f"{name}=" for name in origin.unset)]
     settings = [word for setting in assignments for word in ("--set", setting)]
@@ -99,14 +93,6 @@ def redraw_line(origin: Origin, found: Sequence[FoundRun | None], file: Path) ->
     folder = file.absolute().parent
     out = [] if [folder] == own else ["--out", str(_shown_path(folder))]
     return shell_line(["harness", "report", *folders, *labels, *out, "--figure", origin.figure, *settings])
-
-
-def _words_for_missing(origin: Origin, found: Sequence[FoundRun | None]) -> dict[str, RunOrigin]:
-    """Return what stands in the command for each run that is not found: `RUN`, or `RUN_1`, `RUN_2` …"""
-    missing = [run for run, now in zip(origin.runs, found, strict=True) if now is None]
-    if len(missing) == 1:
-        return {"RUN": missing[0]}
-    return {f"RUN_{number}": run for number, run in enumerate(missing, start=1)}
 
 
 def _run_lines(run: RunOrigin, found: FoundRun | None, roots: Sequence[Path]) -> Iterator[str]:
@@ -131,19 +117,9 @@ def _run_lines(run: RunOrigin, found: FoundRun | None, roots: Sequence[Path]) ->
     yield from (f"          resumed with {part}" for part in run.resumed_with)
     yield f"device    {', '.join([run.device, *run.gpus])}"
     if found is not None:
-        yield from _manifest_lines(found.folder.manifest)
-
-
-def _manifest_lines(manifest: Manifest) -> Iterator[str]:
-    """Yield what a run's folder says besides what the figure holds."""
-    machine = manifest.machine
-    yield f"question  {manifest.question}"
-    yield f"system    {machine.system}, {machine.kernel}, {machine.architecture}"
-    if manifest.plugin_code:
-        plugins = [f"{package} {sources[:SHORT_DIGEST]}" for package, sources in manifest.plugin_code.items()]
-        yield f"plugins   sources {', '.join(plugins)}"
-    packages = [f"{name} {version}" for name, version in manifest.packages.items()]
-    yield f"versions  {', '.join([manifest.python, *packages])}"
+        manifest = found.folder.manifest
+        packages = [f"{name} {version}" for name, version in manifest.packages.items()]
+        yield f"versions  {', '.join([manifest.python, *packages])}"
 
 
 def _row_lines(origin: Origin) -> Iterator[str]:
@@ -170,7 +146,7 @@ def _differences(rows: Iterable[RowOrigin], folders: Sequence[RunFolder]) -> Ite
         now = {
             (str(case), str(status), _rounded(time))
             for folder in folders
-            for case, status, time in _status_and_time(folder)
+            for case, status, time in folder.table()[["case", "status", "time_s"]].itertuples(index=False)
         }
     except HarnessError as error:
         yield f"          the rows of the run cannot be read: {error}"
@@ -181,33 +157,19 @@ def _differences(rows: Iterable[RowOrigin], folders: Sequence[RunFolder]) -> Ite
         yield f"          {len(others)} of them are not in the run as they were drawn: {shown}"
 
 
-def _status_and_time(folder: RunFolder) -> Iterator[tuple[Any, Any, Any]]:
-    frame = folder.table()
-    yield from frame[["case", "status", "time_s"]].itertuples(index=False, name=None)
-
-
 def _rounded(time: object) -> float | None:
     return float(f"{time:.{TIME_DIGITS}g}") if is_number(time) else None
 
 
-def _assignments(settings: dict[str, Any]) -> list[str]:
-    """Return settings as `--set` takes them."""
-    return [f"{name}={_toml(value)}" for name, value in settings.items()]
-
-
-def _toml(value: Any) -> str:
-    """Return a value as `--set` reads it; a text of one word needs no quotation marks."""
-    return value if isinstance(value, str) and PLAIN_WORD.fullmatch(value) else _toml_value(value)
-
-
-def _toml_value(value: Any) -> str:
-    """Return a value in TOML; its texts and numbers are spelled as JSON spells them."""
-    if isinstance(value, dict):
-        entries = (f"{_toml_value(name)} = {_toml_value(entry)}" for name, entry in value.items())
-        return f"{{{', '.join(entries)}}}"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_toml_value, value))}]"
-    return json.dumps(value, ensure_ascii=False)
+def _assignments(settings: dict[str, Any]) -> Iterator[str]:
+    """Yield settings as `--set` takes them; a text of one word needs no quotation marks."""
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            yield from (f"{name}.{entry}={text}" for entry, text in value.items())
+        elif isinstance(value, str) and PLAIN_WORD.fullmatch(value):
+            yield f"{name}={value}"
+        else:
+            yield f"{name}={json.dumps(value, ensure_ascii=False)}"
 
 
 def _runs_below(roots: Iterable[Path]) -> Iterator[Path]:

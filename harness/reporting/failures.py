@@ -58,7 +58,7 @@ def failures_of(frame: pd.DataFrame, most: int = MOST_LISTED) -> list[Failure]:
     others = frame.loc[is_other & ~_lacks_package(frame), _columns(frame)].drop(failed.index, errors="ignore")
     others = others.assign(reason=others["reason"].fillna(NO_REASON), label=others["label"].astype(str))
     groups = others.groupby(["status", "label", "target", "reason"], sort=False)
-    return listed + [_group(records(rows.head(1))[0], len(rows)) for _, rows in groups]
+    return listed + [_failure(records(rows.head(1))[0], len(rows)) for _, rows in groups]
 
 
 def missing_packages(frame: pd.DataFrame, *, is_pasted_here: bool = False) -> str | None:
@@ -123,27 +123,14 @@ def _columns(frame: pd.DataFrame) -> list[str]:
     return [column for column in (*OUTCOME_COLUMNS, *PROBLEM_COLUMNS) if column in frame]
 
 
-def _failure(row: dict[str, Any]) -> Failure:
-    return Failure(
-        status=str(row["status"]),
-        what=f"{row['label']} · {row['target']} · {describe_problem(row)}",
-        where="" if is_missing(row["phase"]) else f" in {row['phase']}",
-        reason=_reason(row),
-        rerun=None if is_missing(row.get("rerun")) else str(row["rerun"]),
-    )
-
-
-def _group(row: dict[str, Any], cases: int) -> Failure:
-    """Describe several cases by the first of them."""
+def _failure(row: dict[str, Any], cases: int = 1) -> Failure:
+    """Describe a failed case, or several others by the first of them."""
+    is_failure = Status(row["status"]).is_failure
     what = describe_problem(row) if cases == 1 else counted(cases, "case")
     return Failure(
         status=str(row["status"]),
         what=f"{row['label']} · {row['target']} · {what}",
-        where="",
-        reason=_reason(row),
-        rerun=None,
+        where=f" in {row['phase']}" if is_failure and not is_missing(row["phase"]) else "",
+        reason=NO_REASON if is_missing(row["reason"]) else " ".join(str(row["reason"]).split()),
+        rerun=str(row["rerun"]) if is_failure and not is_missing(row.get("rerun")) else None,
     )
-
-
-def _reason(row: dict[str, Any]) -> str:
-    return NO_REASON if is_missing(row["reason"]) else " ".join(str(row["reason"]).split())

@@ -20,8 +20,7 @@ from harness.problem.fields import problem_fields
 from harness.problem.names_of_values import name_of_list
 from harness.reporting.distinct import first_rows, has_one_value, numbered
 from harness.reporting.units import Unit, rate_unit, time_unit
-from harness.results.frame import PARAMETER_PREFIX, dtype_of
-from harness.results.refuted_peaks import with_refuted_peaks
+from harness.results.frame import PARAMETER_PREFIX, dtype_of, newest_of_each_case
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,11 +80,6 @@ RunLabels = Mapping[tuple[Hashable, Hashable], str]
 """What runs are called, by experiment and run."""
 
 
-def latest(frame: pd.DataFrame) -> pd.DataFrame:
-    """Keep the last row of each case in each run."""
-    return frame.drop_duplicates([*RUN_COLUMNS, "case"], keep="last").reset_index(drop=True)
-
-
 def prepare(
     frame: pd.DataFrame, variant_order: Sequence[str] = (), run_labels: RunLabels | None = None
 ) -> pd.DataFrame:
@@ -93,16 +87,15 @@ def prepare(
 
     `variant_order` is the experiment's list of variants; variants it does not name follow in order of
     appearance, a baseline first.  `run_labels` names runs, by experiment and run; where they are given, every
-    series carries its run's.  `BASELINE_LABEL` says what speed-ups are over.  The frame holds all rows of its
-    runs: peaks that one of them refutes are marked, see `harness.results.refuted_peaks`.
+    series carries its run's.  `BASELINE_LABEL` says what speed-ups are over.
     """
     import numpy as np
     import pandas as pd
 
     if frame.empty:
         return frame.assign(label=pd.Categorical([], categories=[], ordered=True))
-    whole = latest(frame).copy()  # Of many columns, each in memory of its own, pandas warns.
-    prepared = with_refuted_peaks(_with_usual_axes(whole))
+    whole = newest_of_each_case(frame).copy()  # Of many columns, each in memory of its own, pandas warns.
+    prepared = _with_usual_axes(whole)
     codes, members = _series(prepared)
     labels = _labels_without_run(members)
     prepared = prepared.assign(**{BASELINE_LABEL: _baseline_labels(prepared, codes, labels)})
@@ -217,17 +210,6 @@ def sort_rows(frame: pd.DataFrame) -> pd.DataFrame:
     keys = [_ranks(frame[column]) for column in varying(frame, PROBLEM_COLUMNS)]
     order = np.lexsort([frame["label"].cat.codes.to_numpy(), *reversed(keys)])
     return frame.iloc[order].reset_index(drop=True)
-
-
-def pivot(frame: pd.DataFrame, values: str, index: str | Sequence[str]) -> pd.DataFrame:
-    """Return `values` with one column a label; NaN where there is no such row or no such value.
-
-    Where several rows share a cell the last one counts: distinguish them by `index`.
-    """
-    keys = [index] if isinstance(index, str) else list(index)
-    return frame.pivot_table(
-        index=keys, columns="label", values=values, aggfunc="last", observed=True, dropna=False
-    )
 
 
 def describe_problem(row: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """The outcome of a check as Markdown for the page of a continuous-integration job."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from harness.plurals import counted
 from harness.printable import markdown_code, markdown_text
 from harness.reporting.failures import MOST_LISTED
 from harness.reporting.outcomes import is_skipped, reason_of
+from harness.reporting.tables import markdown_rows
 from harness.results.result import Result
 
 LONGEST_REASON = 400
@@ -45,23 +46,28 @@ def job_summary(summary: JobSummary) -> str:
     total = len(summary.rows) + summary.not_run
     parts = [
         f"## {markdown_text(summary.experiment)}: {len(summary.failed)} of {counted(total, 'case')} failed",
-        _table(("status", "cases"), "|---|---:|", _counts(summary)),
+        markdown_rows(("status", "cases"), _counts(summary), (False, True)),
     ]
     if summary.failed:
         listed = [
-            (markdown_text(case.name), markdown_text(cut(case.reason, LONGEST_REASON)), _code(case.rerun))
-            for case in summary.failed[:MOST_LISTED]
+            (case.name, cut(case.reason, LONGEST_REASON), case.rerun) for case in summary.failed[:MOST_LISTED]
         ]
-        parts += ["### Failures", _table(("case", "what happened", "run it alone"), "|---|---|---|", listed)]
+        parts += [
+            "### Failures",
+            markdown_rows(("case", "what happened", "run it alone"), listed, [False] * 3),
+        ]
         if len(summary.failed) > MOST_LISTED:
             parts.append(f"and {len(summary.failed) - MOST_LISTED} more; the run's folder has them all")
-    skipped = _reasons(summary.rows)
+    skipped = Counter((row.variant, reason_of(row)) for row in summary.rows if is_skipped(row))
     if skipped:
         listed = [
-            (markdown_text(variant), str(count), markdown_text(cut(reason, LONGEST_REASON)))
+            (variant, str(count), cut(reason, LONGEST_REASON))
             for (variant, reason), count in list(skipped.items())[:MOST_LISTED]
         ]
-        parts += ["### Not checked", _table(("variant", "cases", "reason"), "|---|---:|---|", listed)]
+        parts += [
+            "### Not checked",
+            markdown_rows(("variant", "cases", "reason"), listed, (False, True, False)),
+        ]
     if summary.run is not None:
         parts.append(f"Tables and figures: {markdown_code(f'harness report {summary.run}')}")
     return "\n\n".join(parts) + "\n\n"
@@ -83,17 +89,3 @@ def _counts(summary: JobSummary) -> list[tuple[str, str]]:
     counts = Counter(row.status.value for row in summary.rows)
     rows = [(name, str(count)) for name, count in counts.most_common()]
     return rows + ([("not run", str(summary.not_run))] if summary.not_run else [])
-
-
-def _reasons(rows: Sequence[Result]) -> Mapping[tuple[str, str], int]:
-    return Counter((row.variant, reason_of(row)) for row in rows if is_skipped(row))
-
-
-def _table(heads: Sequence[str], alignment: str, rows: Sequence[Sequence[str]]) -> str:
-    lines = [f"| {' | '.join(cells)} |" for cells in (heads, *rows)]
-    return "\n".join([lines[0], alignment, *lines[1:]])
-
-
-def _code(text: str) -> str:
-    """Return a command as code in a cell, where a bar would end the cell."""
-    return markdown_code(text).replace("|", "\\|")

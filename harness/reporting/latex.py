@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.printable import printable
-from harness.reporting.failures import missing_packages, without_missing
 from harness.reporting.figures.embedding import embedded
 from harness.reporting.frames import PROBLEM_COLUMNS, is_missing, labels_in, records, varying
-from harness.reporting.panel_tables import PanelTable, marks_explained, notes_on_runs, panel_tables
-from harness.reporting.tables import summarize
+from harness.reporting.panel_tables import PanelTable, marks_explained, notes_on_runs
+from harness.reporting.report_tables import ReportTables
 from harness.reporting.units import is_number
 
 if TYPE_CHECKING:
@@ -43,8 +42,6 @@ SPECIAL = {
 """Characters that LaTeX reads as commands, or that its usual fonts lack."""
 PREAMBLE = "% \\usepackage{booktabs,amssymb}; each table is one tabular, to be put into a table of your own"
 READ = "% Throughput and speed-ups: higher is better.  Times and errors: lower is better."
-MOST_ROWS = 2000
-"""Rows of the summary's table."""
 MISSING = "nan"
 DIGITS = 9
 """Significant digits of numbers for plots."""
@@ -58,32 +55,28 @@ BOUNDS = {
 distances to them."""
 
 
-def latex_text(text: str) -> str:
+def latex_text(text: object) -> str:
     """Return a text as LaTeX sets it letter by letter."""
-    return "".join(SPECIAL.get(letter, letter) for letter in printable(text))
+    return "".join(SPECIAL.get(letter, letter) for letter in printable(str(text)))
 
 
-def summary_latex(frame: pd.DataFrame) -> Iterator[str]:
+def summary_latex(tables: ReportTables) -> Iterator[str]:
     """Yield the lines of a run's tables: one for each panel, then one with a row for each case."""
     yield from (PREAMBLE, READ)
-    missing = missing_packages(frame)
-    if missing is not None:
-        yield f"% {_comment(missing)}"
-        frame = without_missing(frame)
-    if frame.empty:
-        return
-    panels = panel_tables(frame)
-    for panel in panels:
+    if tables.missing is not None:
+        yield f"% {printable(tables.missing)}"
+    for panel in tables.panels:
         yield from _panel(panel)
-    yield from (f"% {_comment(note)}" for note in notes_on_runs(panels))
-    yield from (f"% {note}" for note in marks_explained([panel.texts() for panel in panels]))
-    summary = summarize(frame, MOST_ROWS)
-    yield from ("", f"% {_comment(summary.title)}")
-    numeric = [column.is_number for column in summary.columns]
-    yield from tabular(summary.headers, summary.rows, numeric)
+    notes = [*notes_on_runs(tables.panels), *marks_explained([panel.texts() for panel in tables.panels])]
+    yield from (f"% {printable(note)}" for note in notes)
+    summary = tables.summary
+    if summary is None:
+        return
+    yield from ("", f"% {printable(summary.title)}")
+    yield from tabular(summary.headers, summary.rows, [column.is_number for column in summary.columns])
     if summary.hidden:
         yield f"% and {summary.hidden} more rows in summary.csv"
-    yield from (f"% {_comment(note)}" for note in summary.notes)
+    yield from (f"% {printable(note)}" for note in summary.notes)
 
 
 def tabular(headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> list[str]:
@@ -91,13 +84,9 @@ def tabular(headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequ
     import pandas as pd
 
     style = pd.DataFrame(list(rows), columns=list(headers)).style.hide(axis="index")
-    style = style.format(_escaped).format_index(_escaped, axis="columns")
+    style = style.format(latex_text).format_index(latex_text, axis="columns")
     alignment = "".join("r" if is_number else "l" for is_number in numeric)
     return style.to_latex(column_format=alignment, hrules=True).splitlines()
-
-
-def _escaped(cell: object) -> str:
-    return latex_text(str(cell))
 
 
 def plot_data(rows: pd.DataFrame, columns: Sequence[str], origin: str) -> Iterator[str]:
@@ -126,13 +115,9 @@ def plot_data(rows: pd.DataFrame, columns: Sequence[str], origin: str) -> Iterat
 
 
 def _panel(panel: PanelTable) -> Iterator[str]:
-    yield from ("", f"% {_comment(panel.title)}")
+    yield from ("", f"% {printable(panel.title)}")
     rows = [(label, *cells) for label, cells in zip(panel.labels(), panel.texts(), strict=True)]
     yield from tabular(("variant", *panel.places), rows, [False, *(True for _ in panel.places)])
-
-
-def _comment(text: str) -> str:
-    return printable(text)
 
 
 def _matching(frame: pd.DataFrame, column: str) -> list[str]:

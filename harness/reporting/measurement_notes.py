@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from harness.plurals import counted
-from harness.reporting.frames import RUN_LABEL, records
-from harness.reporting.units import has_wide_interval, rate_unit, significant
-from harness.results.refuted_peaks import MEASURED_BY, REFUTED_BY, REFUTED_PEAK, credible_peaks
+from harness.reporting.frames import RUN_COLUMNS, records
+from harness.reporting.units import has_wide_interval
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_PEAKS = 4
-"""More peaks than this are given as a range, and more runs are counted."""
+MEASURED_BY = (*RUN_COLUMNS, "device", "target", "threads", "target_options")
+"""What has one peak for each dtype."""
 
 
 def measurement_notes(frame: pd.DataFrame) -> Iterator[str]:
@@ -50,44 +49,20 @@ def measurement_notes(frame: pd.DataFrame) -> Iterator[str]:
 
 def peak_notes(frame: pd.DataFrame) -> Iterator[str]:
     """Yield a sentence, without its full stop, for each doubt about the peaks of the rates."""
-    columns = [*MEASURED_BY, "dtype", "peak_busy", "peak_tflops", "tflops"]
-    timed = frame.loc[frame["time_s"].notna(), columns]
+    timed = frame.loc[frame["time_s"].notna()]
     if _count(timed["peak_busy"]):
         yield "The measured peak is of a busy machine and may be too low"
-    compared = timed.assign(peak_tflops=credible_peaks(frame)).dropna(subset="peak_tflops")
-    alike = compared.groupby([*MEASURED_BY, "dtype"], dropna=False)
+    alike = timed.dropna(subset="peak_tflops").groupby([*MEASURED_BY, "dtype"], dropna=False, observed=True)
     if (alike["peak_tflops"].nunique() > 1).any():
-        yield "Fractions of peak are of several peaks, since a run has not ended: --resume ends it"
-    yield from refuted_peak_notes(frame)
+        yield "Fractions of peak are of several peaks: each part of a run measures its own"
+    yield from too_low_peak_notes(frame)
 
 
-def refuted_peak_notes(frame: pd.DataFrame) -> Iterator[str]:
-    """Yield a sentence, without its full stop, on the peaks of a prepared frame's rows that are too low.
-
-    Rows that refute them count wherever in the report they are.
-    """
-    if REFUTED_PEAK not in frame:
-        return
-    refuted = frame[frame["tflops"].notna() & frame[REFUTED_PEAK].notna()]
-    peaks = refuted[[*MEASURED_BY, REFUTED_PEAK, REFUTED_BY]].drop_duplicates()
-    if peaks.empty:
-        return
-    values, count = sorted(peaks[REFUTED_PEAK].unique()), int(peaks[REFUTED_BY].sum())
-    unit = rate_unit(values)
-    rates = list(dict.fromkeys(significant(value * unit.factor) for value in values))
-    shown = f"{rates[0]} … {rates[-1]}" if len(rates) > MOST_PEAKS else ", ".join(rates)
-    noun, verb = ("peak", "is") if len(peaks) == 1 else ("peaks", "are")
-    yield (
-        f"Faster than the measured {noun} of {shown} {unit.symbol}, which {verb} therefore too low and "
-        f"{verb} not compared with: {_counted(str(count), 'row')}{_of_runs(refuted)}"
-    )
-
-
-def _of_runs(rows: pd.DataFrame) -> str:
-    """Return which runs rows are of, where series carry the names of their runs."""
-    names = list(dict.fromkeys(rows[RUN_LABEL])) if RUN_LABEL in rows else []
-    shown = ", ".join(names) if len(names) <= MOST_PEAKS else f"{len(names)} runs"
-    return f" ({shown})" if shown else ""
+def too_low_peak_notes(frame: pd.DataFrame) -> Iterator[str]:
+    """Yield a sentence, without its full stop, on rows that are faster than the peak that was measured."""
+    faster = int((frame["tflops"] > frame["peak_tflops"]).sum())
+    if faster:
+        yield f"Above 100 % of the measured peak, which is too low there: {_counted(str(faster), 'row')}"
 
 
 def _range(numbers: pd.Series) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness import plugins
 from harness.errors import HarnessError, InputError
@@ -22,17 +23,18 @@ from harness.reporting.drawing import (
     require_overlay,
     with_assignments,
 )
-from harness.reporting.failures import failures_of, missing_packages, print_failure_list, without_missing
+from harness.reporting.failures import failures_of, missing_packages, print_failure_list
 from harness.reporting.figures.base import USUAL_FORMATS, check_formats
 from harness.reporting.html.page import html_page
 from harness.reporting.latex import summary_latex
-from harness.reporting.panel_tables import panel_tables, rich_panel, terminal_notes
+from harness.reporting.panel_tables import rich_panel, terminal_notes
+from harness.reporting.report_tables import ReportTables, report_tables
 from harness.reporting.runs import Runs, read_runs
 from harness.reporting.summary_columns import summary_title
 from harness.reporting.summary_text import figures_markdown, summary_markdown
 from harness.reporting.tables import rich_table, summarize
 from harness.results.run_folder import RESULTS_FILE
-from harness.storage.replacing import own_folder, remove_leftovers, write_text
+from harness.storage.replacing import remove_leftovers, write_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,32 +84,23 @@ def make_report(
     by_row: bool = False,
     published: bool = False,
 ) -> ReportPaths:
-    """Write the report of one or several runs, see `write_report`, and print its tables.
+    """Write tables, figures and `report.html` of one or several runs, and print the tables.
 
-    `labels` say what the runs are called, one for each folder.  An `experiment` is an edited one, whose
-    figures are drawn instead of those of the runs.  `by_row` is as in `print_tables`,
-    `published` as in `draw_figures`.
+    Each folder is a run's, or an experiment's, of which the newest run is taken; several are merged, and
+    `labels` say what they are called, one for each folder.  The files go to `out`, by default to `report/` in
+    the run's folder; several runs have no such place.  Drawn are the figures that the experiments, or an
+    edited `experiment`, name under `[figures]`, or all that apply where none is named; one that cannot be
+    drawn is among the paths' `skipped`.  `by_row` prints a row for each case, `published` is as in
+    `draw_figures`.  Raises `InputError` for a folder without results, several runs without `out`, unknown
+    formats, or an output folder that cannot be written.
     """
+    check_formats(formats)
     runs = read_runs(folders, labels)
-    paths = _write(runs, _report_folder(runs, out), formats, experiment, published=published)
-    _print(runs, _console(), by_row)
+    folder, tables = _report_folder(runs, out), report_tables(runs.frame)
+    wanted = runs.figures if experiment is None else experiment.figures
+    paths = _write(runs, tables, folder, formats, wanted, published=published)
+    print_tables(runs, tables, _console(), by_row=by_row)
     return paths
-
-
-def write_report(
-    folders: Folders, out: str | Path | None = None, formats: Sequence[str] = USUAL_FORMATS
-) -> ReportPaths:
-    """Write tables, figures and `report.html` of one or several runs.
-
-    Each folder is a run's, or an experiment's, of which the newest run is taken; several are merged.  The
-    files go to `out`, by default to `report/` in the run's folder; several runs have no such place.  Drawn
-    are the figures that the experiments name under `[figures]`, or all that apply where none is named; one
-    that cannot be drawn is among the paths' `skipped`, and the text's tables are written before the first.
-    Raises `InputError` for a folder without results, several runs without
-    `out`, unknown formats, or an output folder that cannot be written.
-    """
-    runs = read_runs(folders)
-    return _write(runs, _report_folder(runs, out), formats)
 
 
 def redraw(
@@ -124,7 +117,7 @@ def redraw(
     """Draw figures of runs again, with settings of the runs' experiments, or of an edited one, and others.
 
     `assignments` are `KEY=VALUE`, see `harness.reporting.drawing.with_assignments`.  Raises `InputError` as
-    `write_report` does, and for settings that cannot be.
+    `make_report` does, and for settings that cannot be.
     """
     check_formats(formats)
     if published:
@@ -142,20 +135,6 @@ def redraw(
         return draw_figures(runs, wanted, folder, formats, published=published)
 
 
-def print_tables(folders: Folders, console: Console | None = None, *, by_row: bool = False) -> None:
-    """Print what one or several runs measured, then what did not pass.
-
-    That is a table of variants and lengths for each panel; where nothing was timed, or by choice, a row for
-    each case.
-    """
-    _print(read_runs(folders), console or _console(), by_row)
-
-
-def print_failures(folders: Folders, console: Console | None = None) -> None:
-    """Print what did not pass in one or several runs, each with its reason and the command to rerun it."""
-    print_failure_list(failures_of(read_runs(folders).frame), console or _console())
-
-
 def _report_folder(runs: Runs, out: str | Path | None) -> Path:
     """Return where the report of these runs goes; raises `InputError` where there is nothing or no place."""
     if out is None and len(runs.folders) > 1:
@@ -170,37 +149,35 @@ def _report_folder(runs: Runs, out: str | Path | None) -> Path:
 
 def _write(
     runs: Runs,
+    tables: ReportTables,
     folder: Path,
     formats: Sequence[str],
-    experiment: Experiment | None = None,
+    wanted: Mapping[str, Mapping[str, Any]],
     *,
-    published: bool = False,
+    published: bool,
 ) -> ReportPaths:
     """Write the tables, then draw the figures, then write the text again, with the figures, and the page.
 
     A thread writes the CSV files meanwhile.  Of long runs they are much of the work, nearly all of it
     pyarrow's and the disk's, which leave the interpreter to the rest.
     """
-    check_formats(formats)
-    wanted = runs.figures if experiment is None else experiment.figures
-    rows = runs.frame
     text = folder / SUMMARY_MARKDOWN
     with _written_to(folder, runs):
         if folder.parent in runs.folders:
-            remove_leftovers(own_folder(folder), LONGEST_REPORT_S)
+            remove_leftovers(folder, LONGEST_REPORT_S)
         folder.mkdir(parents=True, exist_ok=True)
         with ThreadPoolExecutor(max_workers=1) as beside:
-            csv_files = beside.submit(_write_csv_files, folder.absolute(), rows)
-            tables = summary_markdown(runs, rows)
-            write_text(text, tables)
-            write_text(folder / SUMMARY_LATEX, "".join(f"{line}\n" for line in summary_latex(rows)))
+            csv_files = beside.submit(_write_csv_files, folder.absolute(), runs.frame)
+            summary = summary_markdown(runs, tables)
+            write_text(text, summary)
+            write_text(folder / SUMMARY_LATEX, "".join(f"{line}\n" for line in summary_latex(tables)))
             drawn = draw_figures(runs, wanted, folder, formats, published=published)
             if folder.parent in runs.folders:
                 written = [path for paths in drawn.files.values() for path in paths]
                 changed = max((path / RESULTS_FILE).stat().st_mtime_ns for path in runs.folders)
                 drawn.notes += remove_outdated(folder, written, changed)
-            write_text(text, tables + figures_markdown(runs, drawn))
-            html = _write_page(folder / PAGE, runs, rows, drawn)
+            write_text(text, summary + figures_markdown(runs, drawn))
+            html = _write_page(folder / PAGE, runs, tables, drawn)
             csv_files.result()
     return ReportPaths(
         folder=folder,
@@ -214,10 +191,10 @@ def _write(
     )
 
 
-def _write_page(path: Path, runs: Runs, rows: pd.DataFrame, drawn: Drawn) -> Path | None:
+def _write_page(path: Path, runs: Runs, tables: ReportTables, drawn: Drawn) -> Path | None:
     """Write the page, or note why there is none; the rest of a report does not depend on it."""
     try:
-        write_text(path, html_page(runs, rows, drawn))
+        write_text(path, html_page(runs, tables, drawn))
     except HarnessError as error:
         drawn.notes.append(f"{path.name} not written: {error}")
         return None
@@ -243,37 +220,29 @@ def _written_to(folder: Path, runs: Runs) -> Iterator[None]:
         raise InputError(f"{folder}: {reason}{elsewhere}") from error
 
 
-def _print(runs: Runs, console: Console, by_row: bool) -> None:
-    if runs.frame.empty:
-        console.print("no case has finished yet")
-        return
-    rows = runs.frame
-    missing = missing_packages(rows, is_pasted_here=True)
-    if missing is not None:
-        console.print(missing, markup=False, highlight=False, soft_wrap=True)
-        rows = without_missing(rows)
-    _print_rows(rows, console, by_row)
-    print_failure_list(failures_of(rows), console)
-    for note in (*runs.notes, *runs.remarks):
-        console.print(note, markup=False, highlight=False, soft_wrap=True)
+def print_tables(runs: Runs, tables: ReportTables, console: Console, *, by_row: bool = False) -> None:
+    """Print what runs measured, then what did not pass.
 
-
-def _print_rows(rows: pd.DataFrame, console: Console, by_row: bool) -> None:
-    """Print tables; soft_wrap keeps one wider than the terminal whole instead of cutting its numbers."""
-    panels = [] if by_row else panel_tables(rows)
-    if panels:
-        console.print(summary_title(rows), markup=False, highlight=False, soft_wrap=True)
-        for panel in panels:
+    That is a table of variants and lengths for each panel; where nothing was timed, or by choice, a row for
+    each case.  What is wider than the terminal stays whole: its numbers are never cut.
+    """
+    show = partial(console.print, markup=False, highlight=False, soft_wrap=True)
+    if tables.missing is not None:
+        show(missing_packages(runs.frame, is_pasted_here=True))
+    if tables.panels and not by_row:
+        show(summary_title(tables.rows))
+        for panel in tables.panels:
             console.print(rich_panel(panel, console.width), soft_wrap=True)
-        for note in terminal_notes(panels, console.width):
-            console.print(note, markup=False, highlight=False, soft_wrap=True)
-        return
-    if rows.empty:
-        return
-    summary = summarize(rows, MOST_ROWS_PRINTED)
-    console.print(rich_table(summary, console.width), soft_wrap=True)
-    if summary.hidden:
-        console.print(f"and {summary.hidden} more rows, all of them in {SUMMARY_CSV}", highlight=False)
+        for note in terminal_notes(tables.panels, console.width):
+            show(note)
+    elif not tables.rows.empty:
+        summary = summarize(tables.rows, MOST_ROWS_PRINTED)
+        console.print(rich_table(summary, console.width), soft_wrap=True)
+        if summary.hidden:
+            show(f"and {summary.hidden} more rows, all of them in {SUMMARY_CSV}")
+    print_failure_list(failures_of(tables.rows), console)
+    for note in (*runs.notes, *runs.remarks):
+        show(note)
 
 
 def _console() -> Console:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,6 @@ from harness.reporting.distinct import first_rows, numbered
 from harness.reporting.frames import PROBLEM_COLUMNS, RUN_COLUMNS, RunLabels, prepare, run_names, varying
 from harness.results.run_identity import names_of_folders
 from harness.storage.toml_text import UnreadableTomlError, parse_toml
-from harness.validation import shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,23 +56,16 @@ def read_runs(folders: Sequence[str | Path], labels: Sequence[str] = ()) -> Runs
     experiments set up one figure, the first one's settings hold.  Raises `InputError` when a folder holds no
     results, or their format is another version's, and for another number of labels.
     """
-    from harness.results.archive import is_archive
-    from harness.results.loading import different_runs, first_of_equal, open_run, tables_of, untimed_note
+    from harness.results.loading import different_runs, open_run, tables_of, untimed_note
 
     if not folders:
         raise InputError("no results folder given; expected at least one")
     opened = [open_run(Path(folder)) for folder in folders]
-    given = first_of_equal(opened)
-    runs = different_runs(given)
+    runs = different_runs(opened)
     identities = names_of_folders([run.place for run in runs])
-    labels = _checked_labels([printable(label) for label in labels], given, runs)
+    labels = _checked_labels([printable(label) for label in labels], opened, runs)
     names: RunLabels = {
         (run.experiment, name): label for run, name, label in zip(runs, identities, labels, strict=False)
-    }
-    named = {
-        first.path.resolve()
-        for folder, run, first in zip(folders, opened, given, strict=True)
-        if is_archive(Path(folder)) or run.path.resolve() == Path(folder).resolve()
     }
     experiments = [experiment_of(run) for run in runs]
     variants = tuple(
@@ -81,17 +73,16 @@ def read_runs(folders: Sequence[str | Path], labels: Sequence[str] = ()) -> Runs
     )
     figures: dict[str, dict[str, Any]] = {}
     for experiment in experiments:
-        for name, settings in experiment.get("figures", {}).items():
-            figures.setdefault(name, settings)
+        figures = {**figures, **experiment.get("figures", {}), **figures}
     frame = prepare(tables_of(runs), variants, names)
-    name_of = {run.path.resolve(): name for run, name in zip(runs, identities, strict=True)}
-    timed = frame.loc[frame["time_s"].notna(), list(RUN_COLUMNS)].drop_duplicates()
-    has_times = set(timed.itertuples(index=False, name=None))
-    untimed = [
-        untimed_note(folder, run)
-        for folder, run in zip(folders, given, strict=True)
-        if (run.experiment, name_of[run.path.resolve()]) not in has_times
+    has_times = set(frame.loc[frame["time_s"].notna(), "run"])
+    name_of = {run.path: name for run, name in zip(runs, identities, strict=True)}
+    newest = [
+        (Path(folder), run)
+        for folder, run in zip(folders, opened, strict=True)
+        if run.place == run.path and run.path.resolve() != Path(folder).resolve()
     ]
+    untimed = [untimed_note(folder, run) for folder, run in newest if name_of.get(run.path) not in has_times]
     return Runs(
         folders=tuple(run.path for run in runs),
         names=tuple(identities),
@@ -101,11 +92,7 @@ def read_runs(folders: Sequence[str | Path], labels: Sequence[str] = ()) -> Runs
         labels=names,
         variants=variants,
         notes=(
-            *(
-                _partial_note(run)
-                for run in runs
-                if run.path.resolve() not in named and run.manifest.left_out
-            ),
+            *(_partial_note(run) for _, run in newest if run.manifest.left_out),
             *(note for note in dict.fromkeys(untimed) if note is not None),
         ),
         remarks=(
@@ -116,22 +103,15 @@ def read_runs(folders: Sequence[str | Path], labels: Sequence[str] = ()) -> Runs
 
 
 def _checked_labels(
-    labels: Sequence[str], given: Sequence[RunFolder], runs: Sequence[RunFolder]
+    labels: Sequence[str], opened: Sequence[RunFolder], runs: Sequence[RunFolder]
 ) -> Sequence[str]:
-    """Return the labels of the different ones of the runs that are given: none, or one for each."""
-    if not labels:
-        return ()
-    if len(labels) != len(given) or len(set(labels)) != len(labels):
+    """Return the labels of different runs: none, or one for each."""
+    if labels and not len(set(labels)) == len(labels) == len(opened) == len(runs):
         raise InputError(
             f"--label: found {', '.join(map(repr, labels))}, expected a different one for each of the "
-            f"{len(given)} folders, in their order"
+            f"{len(opened)} folders, in their order; each run once, of {len(runs)} that differ"
         )
-    if len(runs) < len(given):
-        raise InputError(
-            f"--label: found {len(labels)} labels for {len(given)} folders, which are only {len(runs)} "
-            "different runs; expected each run once"
-        )
-    longest = max(labels, key=len)
+    longest = max(labels, key=len, default="")
     if len(longest) > LONGEST_LABEL:
         raise InputError(f"--label: found {len(longest):,} characters, expected at most {LONGEST_LABEL}")
     return labels
@@ -209,22 +189,7 @@ def experiment_of(run: RunFolder) -> dict[str, Any]:
         raise InputError(f"{run.path}: the experiment in its manifest is not TOML: {error}") from error
     except UnreadableTomlError as error:
         raise InputError(f"{run.path}: the experiment in its manifest: {error}") from error
-    _check(experiment, f"{run.path}: the experiment in its manifest")
     profile = run.manifest.profile
     if profile is None or any(mistakes_in_profiles(experiment)) or unknown_profile(profile, experiment):
         return experiment
-    changed = with_profile(experiment, profile)
-    _check(changed, f"{run.path}: the experiment in its manifest, profile {profile}")
-    return changed
-
-
-def _check(experiment: Mapping[str, Any], place: str) -> None:
-    """Raise `InputError` unless what a report reads of an experiment is of the kind that it must be."""
-    variants, figures = experiment.get("variants", []), experiment.get("figures", {})
-    if not isinstance(variants, list) or not all(isinstance(name, str) for name in variants):
-        raise InputError(f"{place}: variants: found {shown(variants)}, expected a list of names")
-    if not isinstance(figures, dict):
-        raise InputError(f"{place}: figures: found {shown(figures)}, expected a table")
-    for name, settings in figures.items():
-        if not isinstance(settings, dict):
-            raise InputError(f"{place}: figures.{name}: found {shown(settings)}, expected a table")
+    return with_profile(experiment, profile)

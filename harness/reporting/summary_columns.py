@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from harness.reporting.frames import (
@@ -46,12 +47,20 @@ class Column:
 
     header: str
     """A line break is where a narrow table may break it."""
-    cell: Callable[[dict[str, Any]], str]
     source: str
     """Column of the frame; where nothing is measured in it, the summary leaves the column out."""
+    text: Callable[..., str] = significant
+    """How its values read."""
+    end: str | None = None
+    """Column of the other end, where the cells are intervals."""
     is_number: bool = True
     dispensable: int = 0
     """What a narrow terminal leaves out: the highest first, never 0."""
+
+    def cell(self, row: dict[str, Any]) -> str:
+        """Return how the cell of a row reads."""
+        values = [row[name] for name in (self.source, self.end) if name is not None]
+        return EMPTY if is_missing(values[0]) else self.text(*values)
 
 
 def has_unusual_scale(frame: pd.DataFrame) -> bool:
@@ -91,99 +100,47 @@ def problem_columns(frame: pd.DataFrame) -> list[Column]:
     return [
         Column(
             header=HEADERS.get(name, name),
-            cell=_cell_of(name, distinct_texts(frame[name].unique())),
             source=name,
+            text=partial(in_words, text_of=distinct_texts(frame[name].unique())),
             is_number=is_numeric_dtype(frame[name].dtype) and not is_bool_dtype(frame[name].dtype),
         )
         for name in changing
     ]
 
 
-def _cell_of(name: str, text_of: Callable[[Any], str]) -> Callable[[dict[str, Any]], str]:
-    return lambda row: EMPTY if is_missing(row[name]) else in_words(row[name], text_of)
-
-
 def measured_columns(frame: pd.DataFrame) -> list[Column]:
     """Return the columns of series, status and measurements; those without any value are left out."""
     time, rate = units_of(frame)
     baselines = list(frame[BASELINE_LABEL].dropna().unique())
-    against = f" vs {baselines[0]}" if len(baselines) == 1 else ""
+    against = f"\nvs {baselines[0]}" if len(baselines) == 1 else ""
+    time_interval = partial(interval, factor=time.factor)
+    of_code = 9 if frame["time_s"].notna().any() else 4
     columns = [
-        Column("variant", lambda row: str(row["label"]), "label", is_number=False),
-        Column("status", lambda row: str(row["status"]), "status", is_number=False),
-        Column(
-            "error /\ntolerance", lambda row: beside_limit(row["error_ratio"]), "error_ratio", dispensable=5
-        ),
-        Column(f"time ({time.symbol})", lambda row: scaled(row["time_s"], time.factor), "time_s"),
-        Column(
-            "time\n[95 %]",
-            lambda row: interval(row["time_low_s"], row["time_high_s"], time.factor),
-            "time_low_s",
-            dispensable=8,
-        ),
-        Column(rate.symbol, lambda row: scaled(row["tflops"], rate.factor), "tflops", dispensable=2),
-        Column("% of\npeak", lambda row: percent(row["fraction_of_peak"]), "fraction_of_peak", dispensable=4),
-        *(
-            [Column("baseline", lambda row: _text(row[BASELINE_LABEL]), BASELINE_LABEL, is_number=False)]
-            if len(baselines) > 1
-            else []
-        ),
-        Column(f"speed-up{against}".replace(" vs", "\nvs"), lambda row: significant(row["speedup"]), SPEEDUP),
-        Column(
-            "speed-up\n[95 %]",
-            lambda row: interval(row["speedup_low"], row["speedup_high"]),
-            SPEEDUP_INTERVAL,
-            dispensable=7,
-        ),
-        Column(
-            "recompute", lambda row: significant(row["recompute_factor"]), "recompute_factor", dispensable=6
-        ),
-        *_build_columns(beside_times=bool(frame["time_s"].notna().any())),
-        Column("noise\n(%)", lambda row: percent(row["noise"], digits=2), "noise", dispensable=3),
-        Column("busy", lambda row: _busy(row["busy"]), "busy", is_number=False, dispensable=1),
+        Column("variant", "label", str, is_number=False),
+        Column("status", "status", str, is_number=False),
+        Column("error /\ntolerance", "error_ratio", beside_limit, dispensable=5),
+        Column(f"time ({time.symbol})", "time_s", partial(scaled, factor=time.factor)),
+        Column("time\n[95 %]", "time_low_s", time_interval, "time_high_s", dispensable=8),
+        Column(rate.symbol, "tflops", partial(scaled, factor=rate.factor), dispensable=2),
+        Column("% of\npeak", "fraction_of_peak", percent, dispensable=4),
+        *([Column("baseline", BASELINE_LABEL, str, is_number=False)] if len(baselines) > 1 else []),
+        Column(f"speed-up{against}", SPEEDUP),
+        Column("speed-up\n[95 %]", SPEEDUP_INTERVAL, interval, "speedup_high", dispensable=7),
+        Column("recompute", "recompute_factor", dispensable=6),
+        Column("registers", "registers", _whole, dispensable=of_code),
+        Column("spills", "spills", _whole, dispensable=of_code),
+        Column("accumulator\nregisters", "accumulator_registers", _whole, dispensable=of_code),
+        Column("scalar\nregisters", "scalar_registers", _whole, dispensable=of_code),
+        Column("scratch\n(B)", "scratch_bytes", _whole, dispensable=of_code),
+        Column("shared\n(KiB)", "shared_bytes", partial(scaled, factor=1 / 1024), dispensable=of_code),
+        Column("occupancy\n(%)", "occupancy", percent, dispensable=of_code),
+        Column("bank\nconflicts", "bank_conflicts", _whole, dispensable=of_code),
+        Column("modelled\n% of peak", "model.fraction_of_peak", percent, dispensable=of_code),
+        Column("noise\n(%)", "noise", partial(percent, digits=2), dispensable=3),
+        Column("busy", "busy", lambda busy: "busy" if busy else "no", is_number=False, dispensable=1),
     ]
     return [column for column in columns if column.source in frame and frame[column.source].notna().any()]
 
 
-def _build_columns(beside_times: bool) -> list[Column]:
-    """Return the columns of what is known of code without running it; beside times they matter less."""
-    rank = 9 if beside_times else 4
-
-    def whole(title: str, name: str) -> Column:
-        return Column(title, lambda row: _whole(row[name]), name, dispensable=rank)
-
-    return [
-        whole("registers", "registers"),
-        whole("spills", "spills"),
-        whole("accumulator\nregisters", "accumulator_registers"),
-        whole("scalar\nregisters", "scalar_registers"),
-        whole("scratch\n(B)", "scratch_bytes"),
-        Column(
-            "shared\n(KiB)",
-            lambda row: scaled(row["shared_bytes"], 1 / 1024),
-            "shared_bytes",
-            dispensable=rank,
-        ),
-        Column("occupancy\n(%)", lambda row: percent(row["occupancy"]), "occupancy", dispensable=rank),
-        whole("bank\nconflicts", "bank_conflicts"),
-        Column(
-            "modelled\n% of peak",
-            lambda row: percent(row["model.fraction_of_peak"]),
-            "model.fraction_of_peak",
-            dispensable=rank,
-        ),
-    ]
-
-
 def _whole(value: Any) -> str:
-    return EMPTY if is_missing(value) else str(int(value))
-
-
-def _text(value: Any) -> str:
-    return EMPTY if is_missing(value) else str(value)
-
-
-def _busy(value: Any) -> str:
-    if is_missing(value):
-        return EMPTY
-    return "busy" if value else "no"
+    return str(int(value))

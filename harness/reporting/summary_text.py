@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from harness.printable import markdown_code, markdown_text
 from harness.reporting.beside_the_clock import markdown_beside_the_clock
 from harness.reporting.captions import describe_code, describe_commands
-from harness.reporting.failures import failures_of, markdown_failures, missing_packages, without_missing
-from harness.reporting.panel_tables import markdown_panel, notes_on_rates, notes_on_runs, panel_tables
-from harness.reporting.tables import markdown_table, summarize
+from harness.reporting.failures import failures_of, markdown_failures
+from harness.reporting.panel_tables import PanelTable, markdown_panel, notes_on_rates, notes_on_runs
+from harness.reporting.report_tables import MOST_ROWS, ReportTables
+from harness.reporting.tables import Summary, markdown_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,12 +27,9 @@ CLOCK_READ = (
     "measured, each as a share of the dense peak at the clock that was read."
 )
 
-MOST_ROWS = 2000
-"""Of a run with more rows, or failures, the text has the first; the CSV files have all."""
 
-
-def summary_markdown(runs: Runs, rows: pd.DataFrame) -> str:
-    """Return the report's text without its figures; `rows` are those of the runs, sorted."""
+def summary_markdown(runs: Runs, tables: ReportTables) -> str:
+    """Return the report's text without its figures."""
     questions = dict.fromkeys(
         f"**{markdown_text(run.experiment)}**: {markdown_text(run.question)}" for run in runs.manifests
     )
@@ -39,27 +38,23 @@ def summary_markdown(runs: Runs, rows: pd.DataFrame) -> str:
         f"{describe_code(run)}, {describe_commands(run, markdown_code)}"
         for name, run in zip(runs.names, runs.manifests, strict=True)
     ]
-    missing = missing_packages(rows)
-    shown = rows if missing is None else without_missing(rows)
+    missing = tables.missing
     parts = [
         f"# {', '.join(dict.fromkeys(markdown_text(run.experiment) for run in runs.manifests))}",
         "\n\n".join(questions),
         "\n".join(origins),
         *map(markdown_text, runs.remarks),
         *([f"{missing[:1].upper()}{missing[1:]}"] if missing else []),
-        *_panels(shown),
-        *_summary(shown),
-        *_beside_the_clock(runs, shown),
+        *_panels(tables.panels),
+        *([] if tables.summary is None else _summary(tables.summary, tables.rows)),
     ]
-    failures = markdown_failures(failures_of(shown, MOST_ROWS)).rstrip()
+    table = markdown_beside_the_clock(tables.rows.head(MOST_ROWS), runs.manifests)
+    if table:
+        parts += ["## The model beside the clock", CLOCK_READ, table.rstrip()]
+    failures = markdown_failures(failures_of(tables.rows, MOST_ROWS)).rstrip()
     if failures:
         parts += ["## Not passed", failures]
     return "\n\n".join(parts) + "\n"
-
-
-def _beside_the_clock(runs: Runs, rows: pd.DataFrame) -> list[str]:
-    table = markdown_beside_the_clock(rows.head(MOST_ROWS), runs.manifests)
-    return ["## The model beside the clock", CLOCK_READ, table.rstrip()] if table else []
 
 
 def figures_markdown(runs: Runs, drawn: Drawn) -> str:
@@ -72,9 +67,8 @@ def figures_markdown(runs: Runs, drawn: Drawn) -> str:
     return "\n\n".join(parts) + "\n" if parts else ""
 
 
-def _panels(rows: pd.DataFrame) -> list[str]:
+def _panels(panels: Sequence[PanelTable]) -> list[str]:
     """Return the tables of variants and lengths, each with its title, below one heading."""
-    panels = panel_tables(rows)
     parts = ["## Variants and lengths", PANELS_READ] if panels else []
     for panel in panels:
         parts += [f"**{markdown_text(panel.title)}**", markdown_panel(panel).rstrip()]
@@ -82,11 +76,8 @@ def _panels(rows: pd.DataFrame) -> list[str]:
     return [*parts, *notes_on_rates(panels)]
 
 
-def _summary(rows: pd.DataFrame) -> list[str]:
+def _summary(summary: Summary, rows: pd.DataFrame) -> list[str]:
     """Return the summary row by row, with its title, below a heading."""
-    if rows.empty:
-        return []
-    summary = summarize(rows, MOST_ROWS)
     legend = [SUMMARY_READ] if bool(rows["time_s"].notna().any()) else []
     parts = ["## Summary", markdown_text(summary.title), *legend, markdown_table(summary).rstrip()]
     parts += [f"And {summary.hidden} more rows in `summary.csv`."] if summary.hidden else []

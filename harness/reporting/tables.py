@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from harness.printable import markdown_text
 from harness.reporting.frames import is_own_baseline, records
-from harness.reporting.measurement_notes import refuted_peak_notes
+from harness.reporting.measurement_notes import too_low_peak_notes
 from harness.reporting.summary_columns import (
     SPEEDUP,
     SPEEDUP_INTERVAL,
@@ -76,7 +76,7 @@ def summarize(frame: pd.DataFrame, most_rows: int | None = None) -> Summary:
         problem_columns=len(problem),
         hidden=len(frame) - len(shown),
         unclear=tuple(_is_unclear(row) for row in rows),
-        notes=tuple(f"{note}." for note in refuted_peak_notes(frame)),
+        notes=tuple(f"{note}." for note in too_low_peak_notes(frame)),
     )
 
 

@@ -1,12 +1,11 @@
 """A run as one file, from which another machine makes its tables and figures again.
 
 Equal runs give equal bytes: members in their order, without owners, times and permissions of files.  What
-somebody else has packed is unpacked inside a folder of its own, and only files that a run has.
+somebody else has packed is unpacked inside a folder of its own.
 """
 
 import gzip
 import io
-import re
 import tarfile
 import zlib
 from functools import partial
@@ -23,10 +22,6 @@ from harness.storage.replacing import replaced
 SUFFIX = ".tar.gz"
 MEMBERS = ("manifest.json", "results.jsonl", "results.parquet", "rounds.jsonl", "samples.parquet")
 """Files of a run that an archive holds, those that there are; the outputs that it keeps come behind these."""
-MEMBER = re.compile(
-    rf"[^/.][^/]*/[^/.][^/]*/({'|'.join(map(re.escape, MEMBERS))}|{OUTPUTS_FOLDER}/[0-9a-f]+\.npz)"
-)
-"""Name of a member, below experiment and run."""
 NEEDED = ("manifest.json", "results.jsonl")
 UNPACKED = "archives"
 """Folder in the cache's."""
@@ -69,13 +64,13 @@ def unpacked(file: Path) -> Path:
     try:
         store, key = FolderStore((cache_root() / UNPACKED).absolute()), file_digest(file)
         folder = store.find(key) or store.store(key, partial(_unpack, file))
-        (run,) = folder.glob("*/*")
+        (manifest,) = folder.glob("*/*/manifest.json")
     except (tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error, ValueError) as error:
         reason = f"not an archive of a run: {printable(str(error))}"
         raise InputError(f"{file}: {reason}; expected one by 'harness archive'") from error
     except OSError as error:
         raise StorageError(f"{file}: cannot be unpacked: {error.strerror or error}") from error
-    return run
+    return manifest.parent
 
 
 def _add(archive: tarfile.TarFile, source: Path, name: str) -> None:
@@ -89,19 +84,11 @@ def _unpack(file: Path, place: Path) -> None:
     """Unpack into an empty folder; raises `ValueError` for what is no single run."""
     with gzip.open(file) as packed:
         with tarfile.open(fileobj=packed, mode="r:") as archive:
-            archive.extractall(place, filter=_file_of_a_run)
+            archive.extractall(place, filter="data")
         while packed.read(BLOCK_BYTES):  # gzip checks its sum where its bytes end
             pass
-    runs = list(place.glob("*/*"))
+    runs = [path.parent for path in place.glob("*/*/manifest.json")]
     if len(runs) != 1:
         raise ValueError(f"it holds {len(runs)} runs")
-    missing = [name for name in NEEDED if not (runs[0] / name).is_file()]
-    if missing:
-        raise ValueError(f"it has no {missing[0]}")
-
-
-def _file_of_a_run(member: tarfile.TarInfo, place: str) -> tarfile.TarInfo:
-    """Return a member that can be unpacked; raises `ValueError` for another than a file of a run."""
-    if not member.isreg() or not MEMBER.fullmatch(member.name):
-        raise ValueError(f"{member.name[:200]!r} is no file of a run")
-    return tarfile.data_filter(member, place)
+    if not (runs[0] / NEEDED[1]).is_file():
+        raise ValueError(f"it has no {NEEDED[1]}")

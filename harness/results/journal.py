@@ -1,11 +1,10 @@
 """A file of JSON lines that survives being killed: what was appended stays, a torn last line is dropped."""
 
-import errno
 import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import BinaryIO, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -17,9 +16,6 @@ Record = TypeVar("Record", bound=BaseModel)
 
 LONGEST_REASON = 300
 """Characters of what is wrong with a line of a journal."""
-
-FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-"""A results folder may come from somebody else: what is a link in it is not followed."""
 
 
 class Journal(Generic[Record]):
@@ -37,27 +33,14 @@ class Journal(Generic[Record]):
         """Append a record and wait until it is on disk; raises `InputError` when it cannot be written."""
         line = record.model_dump_json().encode() + b"\n"
         try:
-            descriptor = os.open(self.path, FLAGS, 0o666)
-            with os.fdopen(descriptor, "r+b", buffering=0) as file:
+            with self.path.open("a+b") as file:
                 fcntl.flock(file, fcntl.LOCK_EX)
-                self._heal(descriptor)
-                _write_all(descriptor, line)
-                os.fsync(descriptor)
+                self._heal(file)
+                file.write(line)
+                file.flush()
+                os.fsync(file)
         except OSError as error:
-            raise self._unwritable(error) from error
-
-    def require_writable(self) -> None:
-        """Raise `StorageError` where there are records, and none can be appended."""
-        try:
-            os.close(os.open(self.path, FLAGS & ~os.O_CREAT))
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise self._unwritable(error) from error
-
-    def read(self) -> list[Record]:
-        """Return the records in the order of their writing, see `records`."""
-        return list(self.records())
+            raise StorageError(f"{self.path}: cannot write: {error.strerror}") from error
 
     def records(self) -> Iterator[Record]:
         """Yield the records in the order of their writing; none when the file does not exist.
@@ -78,22 +61,17 @@ class Journal(Generic[Record]):
         except OSError as error:
             raise InputError(f"{self.path}: cannot read: {error.strerror}") from error
 
-    def _unwritable(self, error: OSError) -> StorageError:
-        is_link = error.errno == errno.ELOOP
-        reason = "is a link; expected a file" if is_link else f"cannot write: {error.strerror}"
-        return StorageError(f"{self.path}: {reason}")
-
-    def _heal(self, descriptor: int) -> None:
+    def _heal(self, file: BinaryIO) -> None:
         """End the last line: complete it when it holds a whole record, else remove it."""
-        size = os.fstat(descriptor).st_size
-        if size == 0 or os.pread(descriptor, 1, size - 1) == b"\n":
+        size = file.seek(0, os.SEEK_END)
+        if size == 0 or os.pread(file.fileno(), 1, size - 1) == b"\n":
             return
-        data = os.pread(descriptor, size, 0)
-        start_of_tail = data.rfind(b"\n") + 1
-        if self._is_record(data[start_of_tail:]):
-            _write_all(descriptor, b"\n")
+        file.seek(0)
+        tail = file.read().rpartition(b"\n")[2]
+        if self._is_record(tail):
+            file.write(b"\n")
         else:
-            os.ftruncate(descriptor, start_of_tail)
+            file.truncate(size - len(tail))
 
     def _is_record(self, line: bytes) -> bool:
         try:
@@ -109,18 +87,12 @@ class Journal(Generic[Record]):
                 record = self._model.model_validate(all_printable(record.model_dump()))
             return record
         except ValidationError as error:
-            found = f"{self.path}:{number}: not a {self._model.__name__.lower()}"
-            raise InputError(f"{found}: {_mistake(error)}") from error
+            place = f"{self.path}:{number}: not a {self._model.__name__.lower()}"
+            raise InputError(f"{place}: {first_mistake(error)}") from error
 
 
-def _mistake(error: ValidationError) -> str:
-    """Return the first of what is wrong with a line."""
+def first_mistake(error: ValidationError) -> str:
+    """Return the first of what is wrong with a record."""
     mistake = error.errors()[0]
     where = ".".join(str(part) for part in mistake["loc"])
     return cut(printable(f"{where}: {mistake['msg']}" if where else mistake["msg"]), LONGEST_REASON)
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    written = 0
-    while written < len(data):
-        written += os.write(descriptor, data[written:])

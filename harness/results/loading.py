@@ -1,6 +1,6 @@
 """Which run a path means, and the rows of one or several runs as a table."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,12 +9,10 @@ from harness.plurals import counted
 from harness.results.archive import is_archive, unpacked
 from harness.results.run_folder import (
     MANIFEST_FILE,
-    RESULTS_FILE,
     RunFolder,
     run_paths,
     tables_of,
 )
-from harness.storage.digests import file_digest
 from harness.storage.reading import exists
 
 if TYPE_CHECKING:
@@ -33,33 +31,8 @@ def load(path: str | Path | Iterable[str | Path], *more: str | Path) -> "pandas.
 
 
 def different_runs(runs: Iterable[RunFolder]) -> list[RunFolder]:
-    """Return the runs, each once: one may be given by several paths, and by its archive."""
-    return list({run.path.resolve(): run for run in first_of_equal(list(runs))}.values())
-
-
-def first_of_equal(runs: Sequence[RunFolder]) -> list[RunFolder]:
-    """Return for each run the first one that is equal to it.
-
-    Runs of one folder are equal, and so are an archive and a run of the same experiment, name, manifest and
-    journal.  Copies in several folders are not: somebody has made each of them.
-    """
-    archived = {(run.experiment, run.run) for run in runs if run.place != run.path}
-    firsts: dict[object, RunFolder] = {}
-    return [
-        firsts.setdefault(
-            _contents(run) if (run.experiment, run.run) in archived else run.path.resolve(), run
-        )
-        for run in runs
-    ]
-
-
-def _contents(run: RunFolder) -> tuple[str, ...]:
-    """Return what a run and its archive have in common; its folder where it cannot be read."""
-    files = [run.path / name for name in (MANIFEST_FILE, RESULTS_FILE)]
-    try:
-        return run.experiment, run.run, *map(file_digest, files)
-    except OSError:
-        return (str(run.path.resolve()),)
+    """Return the runs, each once: one may be given by several paths."""
+    return list({run.path.resolve(): run for run in runs}.values())
 
 
 def choice_of(path: str | Path, finished: Collection[str], *, is_timed: bool = True) -> list[str]:
@@ -72,8 +45,9 @@ def choice_of(path: str | Path, finished: Collection[str], *, is_timed: bool = T
     runs = [folder.path] if folder.path == Path(path) else run_paths(Path(path))
     others = [run for run in runs if run != folder.path]
     if others:
+        names = ", ".join(run.name for run in others[:3]) + (" …" if len(others) > 3 else "")
         which = "newest" if folder.path == runs[0] else "newest with rows"
-        lines.append(f"{folder.path}: the {which} of {len(runs)} runs; not loaded: {_some(others)}")
+        lines.append(f"{folder.path}: the {which} of {len(runs)} runs; not loaded: {names}")
     untimed = None if is_timed else untimed_note(path, folder)
     lines += [untimed] if untimed is not None else []
     missing = sum(case not in finished for case in folder.manifest.planned or ())
@@ -107,11 +81,6 @@ def _has_times(run: Path) -> bool:
         return bool(RunFolder.open(run).table()["time_s"].notna().any())
     except InputError:
         return False
-
-
-def _some(runs: list[Path]) -> str:
-    """Return the names of the first runs."""
-    return ", ".join(run.name for run in runs[:3]) + (" …" if len(runs) > 3 else "")
 
 
 def open_run(path: Path) -> RunFolder:

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from harness.code_digests import OWN_PACKAGE, code_digest, code_of_plugin
 from harness.errors import HarnessError
@@ -40,47 +40,39 @@ GIT_TIMEOUT_S = 10
 SHORTENED = "…"
 """Stands in a command for the folders of a path that could tell whose machine it was."""
 
-COMMIT = re.compile(r"[0-9a-f]{7,64}")
-
-__all__ = ["Machine", "Manifest", "collect", "device_name", "timestamp"]
-
-
-def _known_commit(value: Any) -> Any:
-    """Leave out what is no commit: it stands in commands that are pasted into a shell."""
-    return value if isinstance(value, str) and COMMIT.fullmatch(value) else None
-
-
-Commit = Annotated[str | None, BeforeValidator(_known_commit)]
-"""A git commit, 7 to 64 hexadecimal digits."""
-
 
 class Part(BaseModel):
-    """What a run was gone on with: code, packages and command of its own; the machine is the same."""
+    """What a run was begun or gone on with: code, packages and command; the machine is the same."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     started: str
+    """All times are UTC, ISO 8601."""
     command: str
+    """The command line, absolute paths reduced to names, `…/a.toml`."""
     harness_version: str
     code_digest: str
-    git_commit: Commit = None
+    """Digest of the harness's sources (`harness.code_digests`)."""
+    git_commit: Annotated[str, Field(pattern="^[0-9a-f]{7,64}$")] | None = None
     git_dirty: bool | None = None
+    """Whether tracked files of the package differ from that commit.  Both are None when the harness runs from
+    no git checkout."""
     python: str
     packages: dict[str, str]
+    """Versions of the packages that the harness needs, and of optional ones where they are installed."""
     plugin_code: dict[str, str] = {}
-    """As `Manifest.plugin_code`."""
+    """Digest of each piece of code, besides the harness, that variants and targets of the cases are from, by
+    its name (`harness.code_digests`): plugins are edited more often than they get another version."""
     devices_of_peaks: dict[str, str] = {}
-    """As `Manifest.devices_of_peaks`."""
+    """What each peak's target calls the device that it is measured on."""
     limits: dict[str, float | None] = {}
-    """As `Manifest.limits`."""
+    """The experiment's limits, by name: what a case that took too long or too much was allowed."""
     built: "Manifest | None" = None
     """Where the code was built, if it came here in a bundle."""
 
 
-class Manifest(BaseModel):
+class Manifest(Part):
     """All that is needed to judge a run's results, or to repeat it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     format_version: int = FORMAT_VERSION
     experiment: str
@@ -91,43 +83,24 @@ class Manifest(BaseModel):
     """That file's name, without its folder."""
     profile: str | None = None
     """The profile of that file that was run."""
-    command: str
-    """The command line, absolute paths reduced to names, `…/a.toml`."""
     named_by: tuple[str, ...] = ()
     """What the command line of another run names the cases by: the experiment's file and its profile, or
     `--bundle` and its folder; absolute paths reduced as in the command."""
-    started: str
     finished: str | None = None
     """When the run last ended, complete or interrupted; None while it goes on, or after a kill."""
     resumed: tuple[str, ...] = ()
-    """When it was taken up again.  All times are UTC, ISO 8601."""
+    """When it was taken up again."""
     parts: tuple[Part, ...] = ()
     """What it was taken up again with, each time."""
     planned: tuple[str, ...] | None = None
     """Ids of all cases that were asked for, when it began or was resumed; None before they are known."""
     left_out: int = 0
     """Cases of the experiment that were never asked for, because of `--only`."""
-
-    harness_version: str
-    code_digest: str
-    """Digest of the harness's sources (`harness.code_digests`)."""
-    git_commit: Commit = None
-    git_dirty: bool | None = None
-    """Whether tracked files of the package differ from that commit.  Both are None when the harness runs from
-    no git checkout."""
-    python: str
-    packages: dict[str, str]
-    """Versions of the packages that the harness needs, and of optional ones where they are installed."""
-    plugin_code: dict[str, str] = {}
-    """Digest of each piece of code, besides the harness, that variants and targets of the cases are from, by
-    its name (`harness.code_digests`): plugins are edited more often than they get another version."""
     machine: Machine
     device: str
     """The processor in short (`device_name`)."""
     gpus: tuple[GpuDevice, ...] = ()
     """The devices here of the GPU targets that cases are for."""
-    built: "Manifest | None" = None
-    """Where the code was built, if it came here in a bundle."""
     peaks: dict[str, float] = {}
     """Measured peaks of this machine in FLOP/s, by name."""
     peak_loads: dict[str, float] = {}
@@ -136,25 +109,21 @@ class Manifest(BaseModel):
     """Measured bandwidths of this machine in bytes/s, by the peak's name and the level of memory."""
     timed_share: Share | None = None
     """The part of the time of timings that was spent in samples, of the part of the run that ended last."""
-    devices_of_peaks: dict[str, str] = {}
-    """What each peak's target calls the device that it is measured on."""
-    limits: dict[str, float | None] = {}
-    """The experiment's limits, by name: what a case that took too long or too much was allowed."""
     unmeasured: dict[str, dict[str, str]] = {}
     """Why a peak, or its bandwidths, could not be measured, by the peak's name and `peak` or `bandwidths`."""
 
     @property
     def unmeasured_lines(self) -> tuple[str, ...]:
         """What is to be known of peaks and bandwidths that could not be measured, a line each."""
-        known: dict[str, Mapping[str, object]] = {"peak": self.peaks, "bandwidths": self.bandwidths}
+        measured: dict[str, Mapping[str, object]] = {"peak": self.peaks, "bandwidths": self.bandwidths}
         return tuple(
-            unmeasured_line(what, name, reason, is_known=bool(known.get(what, {}).get(name)))
-            for name, told in self.unmeasured.items()
-            for what, reason in told.items()
+            unmeasured_line(what, name, reason, is_known=bool(measured.get(what, {}).get(name)))
+            for name, reasons in self.unmeasured.items()
+            for what, reason in reasons.items()
         )
 
     @property
-    def latest(self) -> "Manifest | Part":
+    def latest(self) -> Part:
         """What the run was last gone on with: rows of the plan are as its code makes them, kept ones too."""
         return self.parts[-1] if self.parts else self
 

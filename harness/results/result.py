@@ -156,8 +156,8 @@ class Result(BaseModel):
     """`flops_executed / flops`."""
     tflops: Timed[Positive] = None
     """`flops / time_s`, in TFLOP/s."""
-    fraction_of_peak: Timed[Annotated[float, Field(gt=0, le=1)]] = None
-    """`tflops / peak_tflops`; None where that is above 1, which cannot be."""
+    fraction_of_peak: Timed[Positive] = None
+    """`tflops / peak_tflops`; above 1 the peak was measured too low."""
     peak_tflops: Timed[float] = None
     """The peak that was measured on this device with the same options of the target."""
     peak_busy: Timed[bool] = None

@@ -16,15 +16,13 @@ from harness.measure.rounds import TimedRound
 from harness.measure.statistics import nested_interval, noise, paired_ratio
 from harness.printable import printable, shell_line
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.case import Case, ParameterValue
+from harness.problem.case import Case
 from harness.problem.fields import problem_fields
 from harness.problem.traffic import least_traffic
 from harness.results.result import Result
 from harness.status import Status
 from harness.workers.protocol import Built, Checked
 
-OPTION_COLUMNS = ("threads",)
-"""Options of targets that have a column of their own, see `option_columns`."""
 NO_DEVICE = "no device"
 
 
@@ -157,8 +155,15 @@ class RowMaker:
         )
 
     def _result(self, record: CaseRecord, **columns: Any) -> Result:
-        case = record.case
-        is_left_alone = record.artifact is not None and record.executor == "none"
+        case, artifact, verdict = record.case, record.artifact, record.verdict
+        if artifact is not None:
+            columns |= artifact_columns(artifact, case.problem)
+            if record.folder is not None:
+                columns["binary_digest"] = binary_digest(artifact, record.folder)
+        if verdict is not None:
+            columns |= {
+                name: getattr(verdict, name) for name in ("max_abs_error", "error_ratio", "tolerance")
+            }
         return Result(
             experiment=self.experiment,
             run=self.run,
@@ -166,26 +171,17 @@ class RowMaker:
             key=record.key,
             variant=case.variant,
             target=case.target,
-            device=NO_DEVICE if is_left_alone else record.device,
-            params=settings_without_columns(case),
+            device=NO_DEVICE if artifact is not None and record.executor == "none" else record.device,
             peak_bytes=record.peak_bytes,
             elapsed_s=record.elapsed_s,
             **problem_columns(case.problem),
             **option_columns(case),
-            **artifact_columns(record.artifact, case.problem),
             **record.driver_metrics.model_dump(),
             counters=dict(record.counters),
-            binary_digest=_binary_digest(record),
             checked_inputs=record.checked_inputs,
-            **verdict_columns(record),
+            distribution=record.distribution,
             **columns,
         )
-
-
-def _binary_digest(record: CaseRecord) -> str | None:
-    if record.artifact is None or record.folder is None:
-        return None
-    return binary_digest(record.artifact, record.folder)
 
 
 def problem_columns(problem: AttentionProblem) -> dict[str, Any]:
@@ -211,27 +207,18 @@ def problem_columns(problem: AttentionProblem) -> dict[str, Any]:
 
 
 def option_columns(case: Case) -> dict[str, Any]:
-    """Return the columns of the target's options: of those that have one of their own, and of the others."""
+    """Return the variant's parameters and the target's options; `threads` alone has a column of its own."""
     threads = case.target_options.get("threads")
+    others = {name: value for name, value in case.target_options.items() if name != "threads"}
     return {
         "threads": threads if isinstance(threads, int) else None,
-        "target_options": _options_without_columns(case),
+        "target_options": others,
+        "params": case.model_copy(update={"target_options": others}).settings,
     }
 
 
-def settings_without_columns(case: Case) -> dict[str, ParameterValue]:
-    """Return the variant's parameters, and the target's options but for those with a column of their own."""
-    return case.model_copy(update={"target_options": _options_without_columns(case)}).settings
-
-
-def _options_without_columns(case: Case) -> dict[str, ParameterValue]:
-    return {name: value for name, value in case.target_options.items() if name not in OPTION_COLUMNS}
-
-
-def artifact_columns(artifact: Artifact | None, problem: AttentionProblem) -> dict[str, Any]:
+def artifact_columns(artifact: Artifact, problem: AttentionProblem) -> dict[str, Any]:
     """Return what is known of a build without running it."""
-    if artifact is None:
-        return {}
     metrics = artifact.metrics
     recompute_factor = None
     if metrics.flops_executed is not None and problem.flops() > 0:
@@ -247,19 +234,6 @@ def artifact_columns(artifact: Artifact | None, problem: AttentionProblem) -> di
     }
 
 
-def verdict_columns(record: CaseRecord) -> dict[str, Any]:
-    """Return the oracle's columns."""
-    verdict = record.verdict
-    if verdict is None:
-        return {}
-    return {
-        "max_abs_error": verdict.max_abs_error,
-        "error_ratio": verdict.error_ratio,
-        "tolerance": verdict.tolerance,
-        "distribution": record.distribution,
-    }
-
-
 def timing_columns(case: Case, times: GroupTimes) -> dict[str, Any]:
     """Return the columns of a case's times: typical time, interval, noise, load, speed-up and throughput."""
     own = [taken for taken in times.rounds if case.id in taken.seconds]
@@ -269,6 +243,7 @@ def timing_columns(case: Case, times: GroupTimes) -> dict[str, Any]:
     starts = [taken.start for taken in own]
     typical = nested_interval(seconds, starts)
     load = sum(taken.load for taken in own) / len(own)
+    effect = times.order_effects.get(case.id)
     tflops = case.problem.flops() / typical.value / 1e12 or None  # without a visible pair nothing is to do
     return {
         "time_s": typical.value,
@@ -282,34 +257,23 @@ def timing_columns(case: Case, times: GroupTimes) -> dict[str, Any]:
         "outside_time_s": times.outside_s.get(case.id),
         "tflops": tflops,
         **peak_columns(tflops, times.peak, times.busy_limit),
-        **order_columns(case, times),
+        "order_effect": None if effect is None else effect.ratio.value - 1,
+        "order_effect_after": None if effect is None else effect.predecessor,
         **speedup_columns(case, own, times.baseline, times.baseline_key),
     }
 
 
-def order_columns(case: Case, times: GroupTimes) -> dict[str, Any]:
-    """Return the columns of what the candidate that ran before does to this one."""
-    effect = times.order_effects.get(case.id)
-    if effect is None:
-        return {}
-    return {"order_effect": effect.ratio.value - 1, "order_effect_after": effect.predecessor}
-
-
 def peak_columns(tflops: float | None, peak: MeasuredPeak | None, busy_limit: float) -> dict[str, Any]:
-    """Return the columns of the comparison with the peak.
-
-    Nothing is faster than the peak: a row that seems to be has no fraction, and `peak_tflops` tells why.
-    """
+    """Return the columns of the comparison with the peak."""
     if peak is None:
         return {}
     bandwidths = {level: rate / 1e9 for level, rate in peak.bandwidths.items()}
     if peak.flops is None:
         return {"bandwidth_gb_s": bandwidths}
-    fraction = None if tflops is None else tflops * 1e12 / peak.flops
     return {
         "peak_tflops": peak.flops / 1e12,
         "peak_busy": peak.load > busy_limit,
-        "fraction_of_peak": fraction if fraction is not None and fraction <= 1 else None,
+        "fraction_of_peak": None if tflops is None else tflops * 1e12 / peak.flops,
         "bandwidth_gb_s": bandwidths,
     }
 

@@ -22,10 +22,9 @@ from pydantic import ValidationError
 from harness.errors import InputError, StorageError, cut
 from harness.printable import all_printable, printable
 from harness.results.format_version import FORMAT_VERSION
-from harness.results.frame import dtype_of, newest_of_each_case, results_frame
-from harness.results.journal import Journal
+from harness.results.frame import newest_of_each_case, results_frame
+from harness.results.journal import Journal, first_mistake
 from harness.results.manifest import Manifest, part_of, timestamp
-from harness.results.refuted_peaks import without_refuted_peaks
 from harness.results.result import Result
 from harness.results.run_identity import folder_name, names_of_folders
 from harness.results.timing_rounds import Round, samples_frame
@@ -64,9 +63,8 @@ class RunFolder:
     def create(cls, root: Path, experiment: str, manifest: Manifest) -> "RunFolder":
         """Start a run: make `root/<experiment>/<UTC time>/`, lock it and write the manifest.
 
-        Two runs that start in the same second get two folders.  Where the clock is behind the newest run, the
-        new one is called after that, with a number: names are in the order of the runs.  Raises `InputError`
-        when the folder cannot be written or `experiment` cannot be a folder's name.
+        Two runs that start in the same second get two folders.  Raises `InputError` when the folder cannot be
+        written or `experiment` cannot be a folder's name.
         """
         if experiment in ("", ".", "..") or Path(experiment).name != experiment:
             raise InputError(f"experiment name {experiment!r} cannot be a folder's name")
@@ -96,8 +94,6 @@ class RunFolder:
         `InputError` that says who writes to it, or why it cannot be locked or written.
         """
         if self._lock is None:
-            for journal in (self._results, self._rounds):
-                journal.require_writable()
             self._take_lock()
             self.manifest = _read_manifest(self.path)
 
@@ -151,11 +147,7 @@ class RunFolder:
 
     def rounds(self) -> list[Round]:
         """Return all timing rounds, in the order of their writing; errors as in `results`."""
-        return list(self.round_lines())
-
-    def round_lines(self) -> Iterator[Round]:
-        """Yield the timing rounds as `rounds` returns them, one after the other."""
-        return self._rounds.records()
+        return list(self._rounds.records())
 
     def mark_resumed(self, described: Manifest) -> None:
         """Note in the manifest that the run goes on now, and what `described` says of code and packages."""
@@ -230,37 +222,14 @@ def tables_of(runs: Sequence[RunFolder]) -> "pandas.DataFrame":
     The columns `experiment` and `run` say which folder a row is read from, see
     `harness.results.run_identity`: what its line in the journal says of them may be another run's, too.
     """
-    lengths: list[int] = []
+    names = names_of_folders([run.place for run in runs])
 
     def lines() -> Iterator[Result]:
-        for run in runs:
-            lengths.append(0)
+        for run, name in zip(runs, names, strict=True):
             for row in run.lines():
-                lengths[-1] += 1
-                yield row
+                yield row.model_copy(update={"experiment": run.experiment, "run": name})
 
-    frame = results_frame(lines())
-    return without_refuted_peaks(newest_of_each_case(_named_by_folders(frame, runs, lengths)))
-
-
-def _named_by_folders(
-    frame: "pandas.DataFrame", runs: Sequence[RunFolder], lengths: Sequence[int]
-) -> "pandas.DataFrame":
-    """Say of each row which run's folder it is from; the frame holds so many rows of each."""
-    import numpy as np
-    import pandas
-
-    places = np.repeat(np.arange(len(runs)), lengths)
-    names = {
-        "experiment": [run.experiment for run in runs],
-        "run": names_of_folders([run.place for run in runs]),
-    }
-    return frame.assign(
-        **{
-            column: pandas.Series(of_runs, dtype=dtype_of("str")).take(places).array
-            for column, of_runs in names.items()
-        }
-    )
+    return newest_of_each_case(results_frame(lines()))
 
 
 def _has_rows(run: Path) -> bool:
@@ -289,39 +258,26 @@ def _read_manifest(folder: Path) -> Manifest:
         raise InputError(f"{folder}: not a run folder: expected a {MANIFEST_FILE} in it") from error
     except OSError as error:
         raise InputError(f"{file}: cannot read: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{file}: not JSON: {cut(printable(str(error)), 200)}") from error
-    except RecursionError as error:
-        raise InputError(f"{file}: not a manifest: it is nested too deeply") from error
     if not isinstance(content, dict) or "format_version" not in content:
         raise InputError(f"{file}: not a manifest: expected a JSON object with format_version")
     if content["format_version"] != FORMAT_VERSION:
-        version = cut(printable(str(content["format_version"])), 60)
+        version = cut(str(texts["format_version"]), 60)
         raise InputError(
             f"{folder}: results format {version}, this harness reads {FORMAT_VERSION}: rerun the experiment"
         )
     try:
         return Manifest.model_validate({**texts, "source": content.get("source")})
     except ValidationError as error:
-        detail = error.errors()[0]
-        where = ".".join(str(part) for part in detail["loc"])
-        message = cut(printable(f"{where}: {detail['msg']}"), 300)
-        raise InputError(f"{file}: not a manifest: {message}") from error
+        raise InputError(f"{file}: not a manifest: {first_mistake(error)}") from error
 
 
 def _make_unique_folder(parent: Path, name: str) -> Path:
-    """Make `parent/name`, or `name-2`, `name-3` … where that exists; two processes never get the same.
-
-    The name is that of the newest run in there if that is a later time.
-    """
+    """Make `parent/name`, or `name-2`, `name-3` … where that exists; two processes never get the same."""
     path, number = parent / name, 1
     try:
         parent.mkdir(parents=True, exist_ok=True)
-        latest = max([(name, 1), *map(_age_key, parent.iterdir())])
-        if latest > (name, 1):
-            name, number = latest
-            number += 1
-            path = parent / f"{name}-{number}"
         while True:
             try:
                 path.mkdir()

@@ -108,14 +108,6 @@ MUTANTS = {
         "2 * tflops * 1e12 / peak.flops",
         f"{OF_ROWS}test_a_fraction_of_the_peak_is_throughput_over_peak",
     ),
-    "above-the-peak": Mutant(
-        "rows above the peak have a fraction",
-        ROWS,
-        "peak_columns",
-        "and fraction <= 1 else None",
-        "else None",
-        f"{OF_ROWS}test_more_than_the_peak_is_no_fraction",
-    ),
     "best-verdict": Mutant(
         "the best verdict of all distributions is kept, not the worst",
         ROWS,
@@ -553,14 +545,6 @@ MUTANTS = {
         'Unit("µs", 1e6)',
         'Unit("ms", 1e6)',
         "tests/reporting/test_units.py::test_a_time_is_shown_with_the_symbol_of_its_unit",
-    ),
-    "peak-below-its-data": Mutant(
-        "a peak below its own data is drawn",
-        "harness/results/refuted_peaks.py",
-        "credible_peaks",
-        "REFUTED_PEAK in frame",
-        "False",
-        "tests/reporting/figures/test_throughput.py::test_a_peak_below_its_own_data_is_not_drawn",
     ),
     "peak-between-runs": Mutant(
         "one peak stands for runs that measured several",

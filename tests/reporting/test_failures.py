@@ -5,7 +5,6 @@ from synthetic_results import make_result
 
 from harness.reporting.failures import (
     failures_of,
-    markdown_failures,
     missing_packages,
     print_failure_list,
     without_missing,
@@ -32,10 +31,6 @@ def failures(*results: object) -> list:
     return failures_of(prepare(results_frame(results)))  # type: ignore[arg-type]
 
 
-def test_what_passed_is_no_failure() -> None:
-    assert failures(make_result(time_s=1.0), make_result("naive", status=Status.BUILT)) == []
-
-
 def test_a_failure_says_what_where_why_and_how_to_rerun() -> None:
     (failure,) = failures(CRASHED, make_result())
     assert failure.status == "crashed"
@@ -54,14 +49,6 @@ def test_unsupported_cases_of_one_reason_become_one_entry_after_the_failures() -
 def test_a_reason_of_several_lines_becomes_one() -> None:
     (failure,) = failures(make_result(status=Status.BUILD_FAILED, reason="error:\n  bad op"))
     assert failure.reason == "error: bad op"
-
-
-def test_markdown_lists_reason_and_command() -> None:
-    assert markdown_failures(failures(CRASHED)) == (
-        "- **crashed** flash · cpu · b1 h16 s512 d64 f32 full threads=1 in run: signal 11\n"
-        "  <br>rerun: `harness run x.toml --only case=9f`\n"
-    )
-    assert markdown_failures([]) == ""
 
 
 def test_the_terminal_prints_square_brackets_as_they_are() -> None:
@@ -94,7 +81,3 @@ def test_what_lacks_a_package_is_one_line_and_no_failure() -> None:
     )
     assert list(without_missing(frame)["variant"]) == ["flash"]
     assert [failure.reason for failure in failures_of(frame)] == ["odd width"]
-
-
-def test_where_nothing_lacks_a_package_there_is_no_line() -> None:
-    assert missing_packages(prepare(results_frame([make_result()]))) is None

@@ -1,10 +1,8 @@
 from pathlib import Path
 from xml.etree import ElementTree
 
-import pytest
 from example_results import example_result, failed_result
 
-from harness.errors import InputError
 from harness.reporting.junit import write_junit
 from harness.results.result import Result
 from harness.status import Status
@@ -60,21 +58,6 @@ def test_an_unsupported_case_is_skipped_with_its_reason(tmp_path: Path) -> None:
     assert (skipped.tag, skipped.get("message")) == ("skipped", "install attention-harness[baselines]")
 
 
-def test_control_characters_of_a_compiler_do_not_break_the_file(tmp_path: Path) -> None:
-    failure = outcome(suite_of([failed_result(reason="\x1b[31merror\x00 <&> é")], tmp_path / "junit.xml"))
-    assert failure.text == "[31merror <&> é"
-
-
-def test_no_results_give_an_empty_suite(tmp_path: Path) -> None:
-    assert suite_of([], tmp_path / "new" / "junit.xml").get("tests") == "0"
-
-
-def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match=r"--junit .*/file/x: .*; expected a file that can be written"):
-        write_junit([], tmp_path / "file" / "x")
-
-
 def test_cases_and_the_suite_have_times(tmp_path: Path) -> None:
     rows = [
         example_result("a", build_s=1.0, elapsed_s=1.25),
@@ -92,8 +75,3 @@ def test_no_text_holds_what_xml_cannot(tmp_path: Path) -> None:
     (case,) = suite
     assert (suite.get("name"), case.get("classname")) == ("sweep", "sweep.cpu.flash")
     assert (outcome(suite).text or "").endswith("rerun: harness ")
-
-
-def test_a_parameter_that_xml_cannot_hold_is_named_without_it(tmp_path: Path) -> None:
-    (case,) = suite_of([example_result("9f", params={"order": "q\x1b"})], tmp_path / "junit.xml")
-    assert (case.get("name") or "").endswith("order=q [9f]")

@@ -7,15 +7,14 @@ from pathlib import Path
 import pytest
 from synthetic_results import RESULTS, WriteRun, make_result
 
-from harness import plugins
-from harness.reporting import write_report
 from harness.reporting.explaining import read_origin
 from harness.reporting.frames import prepare
 from harness.reporting.latex import SPECIAL, latex_text, plot_data, summary_latex
 from harness.reporting.panel_tables import BUSY_NOTE
+from harness.reporting.report import make_report
+from harness.reporting.report_tables import report_tables
 from harness.reporting.units import UNCLEAR_NOTE
 from harness.results.frame import results_frame
-from harness.status import Status
 
 
 @pytest.mark.parametrize(
@@ -38,7 +37,7 @@ def test_tables_have_the_rules_of_booktabs_and_a_line_for_each_variant() -> None
         for variant, params in (("flash", {}), ("naive", {"tile_kv": 64}), ("naive", {"tile_kv": 128}))
         for seq in (256, 512)
     ]
-    lines = list(summary_latex(prepare(results_frame(rows))))
+    lines = list(summary_latex(report_tables(prepare(results_frame(rows)))))
     begin = lines.index(r"\begin{tabular}{lrr}")
     assert lines[begin + 1 : begin + 4] == [r"\toprule", r"variant & 256 & 512 \\", r"\midrule"]
     assert lines[begin + 5].startswith(r"naive tile\_kv=64 & ")
@@ -49,28 +48,13 @@ def test_tables_have_the_rules_of_booktabs_and_a_line_for_each_variant() -> None
         assert line.count("&") == 0 or line.endswith(r"\\")
 
 
-def test_what_lacks_a_package_is_a_line_and_in_no_table() -> None:
-    reason = "install attention-harness[triton]"
-    rows = [
-        make_result("flash", time_s=1e-5),
-        make_result("triton", status=Status.UNSUPPORTED, reason=reason),
-    ]
-    for chosen, tables in ((rows, 1), (rows[1:], 0)):
-        lines = list(summary_latex(prepare(results_frame(chosen))))
-        assert [line for line in lines if "triton" in line] == [
-            "% not installed here: what triton needs (1 case); to have them: "
-            "pip install 'attention-harness[triton]'"
-        ]
-        assert sum(line.startswith(r"\begin{tabular}") for line in lines) == tables
-
-
 def test_marks_of_the_tables_are_explained_where_there_are_any() -> None:
     bounds = {"speedup": 1.01, "speedup_low": 0.9, "speedup_high": 1.1, "baseline": "unfused"}
     clear = [make_result("unfused", seq, time_s=1.0, tflops=0.1) for seq in (256, 512)]
     unclear = [make_result("flash", seq, time_s=1.0, tflops=0.1, busy=True, **bounds) for seq in (256, 512)]
     notes = [f"% {note}" for note in (BUSY_NOTE, UNCLEAR_NOTE)]
     for rows, expected in ((clear, []), ([*clear, *unclear], notes)):
-        lines = list(summary_latex(prepare(results_frame(rows))))
+        lines = list(summary_latex(report_tables(prepare(results_frame(rows)))))
         assert [line for line in lines if line in notes] == expected
         assert any("approx" in line for line in lines) == bool(expected)
 
@@ -106,7 +90,7 @@ def test_a_plots_table_has_distances_to_the_ends_of_intervals() -> None:
 
 def test_a_report_has_both_and_the_numbers_say_where_they_come_from(write_run: WriteRun) -> None:
     folder = write_run(RESULTS, "[figures]\nspeedup = {}\n")
-    report = write_report([folder], formats=("svg",)).folder
+    report = make_report([folder], formats=("svg",)).folder
     assert r"\toprule" in (report / "summary.tex").read_text()
     assert read_origin(report / "speedup.dat") == read_origin(report / "speedup.svg")
 
@@ -133,7 +117,7 @@ def test_latex_takes_the_tables_and_pgfplots_the_numbers(tmp_path: Path) -> None
     timed = make_result(time_s=0.002, time_low_s=0.0015, time_high_s=0.003)
     rows = [timed, make_result("naive", params={"form": "50 % & $x_1$ #~^"}), make_result(seq=512)]
     frame = prepare(results_frame(rows))
-    (tmp_path / "summary.tex").write_text("\n".join(summary_latex(frame)))
+    (tmp_path / "summary.tex").write_text("\n".join(summary_latex(report_tables(frame))))
     (tmp_path / "times.dat").write_text("\n".join(plot_data(frame, ("time_s",), "from here")) + "\n")
     (tmp_path / "paper.tex").write_text(PAPER.replace("TEXT", latex_text("".join(SPECIAL))))
     done = subprocess.run(
@@ -146,19 +130,3 @@ def test_latex_takes_the_tables_and_pgfplots_the_numbers(tmp_path: Path) -> None
     )
     assert done.returncode == 0, done.stdout[-2000:]
     assert (tmp_path / "paper.pdf").stat().st_size > 0
-
-
-def test_each_figure_but_the_matrix_has_a_table_of_its_numbers() -> None:
-    """docs/results.md says so: the matrix counts rows."""
-    without = [name for name in plugins.names("figure") if not plugins.load("figure", name).data_columns]
-    assert without == ["matrix"]
-
-
-def test_numbers_of_a_figure_may_lack_columns_of_the_problem() -> None:
-    rows = [
-        make_result("flash", seq, head_dim=width, time_s=1e-3) for seq in (256, 512) for width in (32, 64)
-    ]
-    frame = prepare(results_frame(rows))
-    _, names, *lines = plot_data(frame[["label", "head_dim", "time_s"]], ["time_s"], "{}")
-    assert names == "series series_number head_dim time_s"
-    assert len(lines) == 4

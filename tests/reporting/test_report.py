@@ -1,33 +1,24 @@
 """A report's files: tables, figures and text of one run or of several."""
 
 import csv
-import io
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
-from rich.console import Console
 from sweeps import sweep
 from synthetic_results import RESULTS, WriteRun, make_result
 
 import harness
 import harness.reporting
 from harness.errors import InputError
-from harness.reporting import make_report, print_tables, write_report
 from harness.reporting.drawing import Drawn
-from harness.reporting.figures.throughput import Throughput
-from harness.reporting.report import ReportPaths
+from harness.reporting.report import ReportPaths, make_report
 from harness.reporting.runs import read_runs
 from harness.reporting.summary_text import figures_markdown
 from harness.results.archive import write_archive
 from harness.results.run_folder import RunFolder
-from harness.status import Status
 
 
 def png_only(*figures: str) -> str:
@@ -36,7 +27,7 @@ def png_only(*figures: str) -> str:
 
 def test_a_report_has_summary_tables_and_figures(write_run: WriteRun) -> None:
     folder = write_run(RESULTS, png_only("throughput"))
-    paths = write_report([folder])
+    paths = make_report([folder])
     assert paths.folder == folder / "report"
     assert {file.name for file in paths.folder.iterdir()} == {
         "summary.md",
@@ -51,16 +42,9 @@ def test_a_report_has_summary_tables_and_figures(write_run: WriteRun) -> None:
     assert (paths.folder / "throughput.svg").read_text().startswith("<?xml")
 
 
-def test_figures_are_in_the_formats_that_are_asked_for(write_run: WriteRun) -> None:
-    paths = write_report([write_run(RESULTS, png_only("matrix"))], formats=("png", "pdf"))
-    assert [file.name for file in paths.figures["matrix"]] == ["matrix.png", "matrix.pdf"]
-    assert (paths.folder / "matrix.png").read_bytes().startswith(b"\x89PNG")
-    assert (paths.folder / "matrix.pdf").read_bytes().startswith(b"%PDF")
-
-
 def test_the_text_holds_question_table_failures_and_figures(write_run: WriteRun) -> None:
     folder = write_run(RESULTS, png_only("matrix"))
-    text = write_report([folder], formats=("png",)).summary_markdown.read_text()
+    text = make_report([folder], formats=("png",)).summary_markdown.read_text()
     assert text.startswith("# seq_sweep\n\n**seq_sweep**: How fast?\n\n")
     assert f"`{folder.name}`: Example CPU, harness 0.1.0, commit 0123456, 2026-01-02" in text
     assert "| 256 | flash | passed | 2.00 |" in text
@@ -69,101 +53,14 @@ def test_the_text_holds_question_table_failures_and_figures(write_run: WriteRun)
     assert "![matrix](matrix.png)\n\n*matrix*: Example CPU;" in text
 
 
-def test_without_a_choice_all_figures_that_apply_are_drawn(write_run: WriteRun) -> None:
-    folder = write_run([make_result()])
-    paths = write_report([folder], formats=("svg",))
-    assert "matrix" in paths.figures
-    assert paths.skipped["throughput"] == "no case was timed"
-    assert "*throughput* not drawn: no case was timed." in paths.summary_markdown.read_text()
-
-
-def test_figures_of_times_are_one_line_where_nothing_was_timed(write_run: WriteRun) -> None:
-    folder = write_run([make_result()], png_only("throughput", "speedup", "recompute", "roofline", "matrix"))
-    paths = write_report([folder], formats=("png",))
-    assert list(paths.figures) == ["matrix"]
-    assert paths.notes == (
-        "no case was timed, so these figures are not drawn: throughput, speedup, recompute, roofline",
-    )
-
-
-def test_a_figure_of_rows_that_were_not_timed_is_told_as_such(write_run: WriteRun) -> None:
-    """Others were: that nothing was timed would be untrue."""
-    rows = [*RESULTS, make_result("naive", 256)]
-    chosen = "variants = ['naive']"
-    folder = write_run(rows, f"[figures]\nthroughput = {{ {chosen} }}\nroofline = {{ {chosen} }}\n")
-    assert write_report([folder], formats=("svg",)).notes == (
-        "figure throughput not drawn: no case that variants and where leave was timed",
-        "figure roofline not drawn: no case that variants and where leave was timed and has an intensity",
-    )
-
-
-def test_rates_of_cases_without_visible_pairs_are_told_as_missing(write_run: WriteRun) -> None:
-    row = make_result(time_s=1e-5).model_copy(update={"tflops": None, "flops": 0})
-    folder = write_run([row], "[figures]\nthroughput = {}\n")
-    assert write_report([folder], formats=("svg",)).notes == (
-        "figure throughput not drawn: no timed case has a rate, since no pair is visible; "
-        'y = "time" draws times',
-    )
-
-
-def test_a_cache_that_cannot_be_costs_a_page_no_more_than_its_stages(
-    write_run: WriteRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HARNESS_CACHE_DIR", f"{tmp_path}/ca\udcffche")
-    page = write_report([write_run(RESULTS, png_only("matrix"))], formats=("svg",)).html
-    assert page is not None
-    assert "IR stages" in page.read_text()
-
-
 def test_equal_results_give_equal_files(write_run: WriteRun, tmp_path: Path) -> None:
     folder = write_run(RESULTS, png_only("throughput", "speedup", "matrix"))
-    first = write_report([folder], tmp_path / "first", formats=("svg",))
-    second = write_report([folder], tmp_path / "second", formats=("svg",))
+    first = make_report([folder], tmp_path / "first", formats=("svg",))
+    second = make_report([folder], tmp_path / "second", formats=("svg",))
     names = sorted(file.name for file in first.folder.iterdir())
     assert len(names) == 10
     for name in names:
         assert (first.folder / name).read_bytes() == (second.folder / name).read_bytes(), name
-
-
-def test_a_report_is_the_same_whatever_pandas_makes_of_texts(
-    write_run: WriteRun, tmp_path: Path, recwarn: pytest.WarningsRecorder
-) -> None:
-    """A plugin can let pandas take texts for objects, as older versions of it did."""
-    runs = [write_run(RESULTS, png_only("throughput", "speedup", "matrix")) for _ in range(2)]
-    expected = write_report(runs, tmp_path / "expected", formats=("svg",))
-    with pd.option_context("future.infer_string", False):
-        found = write_report(runs, tmp_path / "found", formats=("svg",))
-    for file in expected.folder.iterdir():
-        assert (found.folder / file.name).read_bytes() == file.read_bytes(), file.name
-
-
-def test_several_runs_are_merged_into_the_folder_that_is_given(write_run: WriteRun, tmp_path: Path) -> None:
-    first = write_run([make_result("flash", 256)], png_only("matrix"))
-    second = write_run([make_result("flash", 512)], png_only("matrix"))
-    paths = write_report([first, second], tmp_path / "merged", formats=("png",))
-    assert paths.folder == tmp_path / "merged"
-    lines = paths.results_csv.read_text().splitlines()
-    run = lines[0].split(",").index("run")
-    assert [line.split(",")[run] for line in lines[1:]] == [first.name, second.name]
-
-
-def test_a_merged_report_never_replaces_a_runs_own(write_run: WriteRun) -> None:
-    runs = [write_run([make_result("flash", seq)], png_only("matrix")) for seq in (256, 512)]
-    with pytest.raises(InputError, match="--out is missing: 2 runs are merged; expected a folder for their"):
-        write_report(runs)
-    assert not any((run / "report").exists() for run in runs)
-
-
-def test_a_run_given_twice_counts_once(write_run: WriteRun) -> None:
-    folder = write_run(RESULTS, png_only("matrix"))
-    paths = write_report([folder, folder], formats=("png",))
-    assert len(paths.results_csv.read_text().splitlines()) == 1 + len(RESULTS)
-
-
-def test_an_experiments_folder_means_its_newest_run(write_run: WriteRun) -> None:
-    write_run([make_result("torch")], png_only("matrix"))
-    newest = write_run([make_result("flash")], png_only("matrix"))
-    assert write_report([newest.parent], formats=("png",)).folder == newest / "report"
 
 
 def test_a_newest_run_without_times_names_the_one_that_has_them(
@@ -182,27 +79,16 @@ def test_a_newest_run_without_times_names_the_one_that_has_them(
     assert f"harness: {note}\n" in capsys.readouterr().err
 
 
-def test_an_experiment_that_is_never_timed_says_nothing_of_times(write_run: WriteRun) -> None:
-    folders = [write_run([make_result("flash")], png_only("matrix")) for _ in range(2)]
-    assert read_runs([folders[0].parent]).notes == ()
-
-
 def test_a_newest_run_that_is_only_a_part_says_so(write_run: WriteRun) -> None:
     folder = write_run(RESULTS, png_only("matrix"))
     RunFolder.open(folder).plan(["a"], ["a", "b", "c"])
     note = f"{folder} is the newest run, made with --only: it leaves out 2 cases of the experiment; name"
 
-    def shown(given: Path) -> str:
-        console = Console(file=io.StringIO(), width=150)
-        print_tables([given], console)
-        assert isinstance(console.file, io.StringIO)
-        return console.file.getvalue()
-
     archive = folder.parent / "run.tar.gz"
     write_archive(folder, archive)
-    assert note in shown(folder.parent)
-    assert note not in shown(folder)
-    assert "is the newest run" not in shown(archive)
+    (line,) = read_runs([folder.parent]).notes
+    assert line.startswith(note)
+    assert read_runs([folder]).notes == read_runs([archive]).notes == ()
 
 
 def test_a_peak_that_could_not_be_measured_is_a_line_of_the_report(write_run: WriteRun) -> None:
@@ -211,19 +97,10 @@ def test_a_peak_that_could_not_be_measured_is_a_line_of_the_report(write_run: Wr
         {}, {}, {}, {"mine f32": {"peak": "ZeroDivisionError: division by zero"}}
     )
     line = "the peak of mine f32 could not be measured: ZeroDivisionError: division by zero"
-    paths = write_report([folder], formats=("png",))
+    paths = make_report([folder], formats=("png",))
     assert line in paths.summary_markdown.read_text()
     assert paths.html is not None
     assert line in paths.html.read_text()
-
-
-def test_variants_come_in_the_experiments_order(write_run: WriteRun) -> None:
-    folder = write_run(
-        [make_result("flash"), make_result("torch")],
-        'variants = ["torch", "flash"]\n' + png_only("matrix"),
-    )
-    text = write_report([folder], formats=("png",)).summary_markdown.read_text()
-    assert text.index("| torch |") < text.index("| flash |")
 
 
 BAD_FIGURES = {
@@ -240,7 +117,7 @@ def test_a_figure_that_cannot_be_drawn_is_a_line_and_the_rest_is_there(
     write_run: WriteRun, figure: str
 ) -> None:
     folder = write_run(RESULTS, f"[figures]\n{figure}\nmatrix = {{}}\n")
-    paths = write_report([folder], formats=("png",))
+    paths = make_report([folder], formats=("png",))
     (note,) = paths.notes
     assert BAD_FIGURES[figure] in note
     assert list(paths.figures) == ["matrix"]
@@ -248,38 +125,11 @@ def test_a_figure_that_cannot_be_drawn_is_a_line_and_the_rest_is_there(
     assert paths.summary_csv.exists()
 
 
-def test_a_fault_of_a_figure_costs_neither_the_tables_nor_the_other_figures(
-    write_run: WriteRun, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(self: object, *arguments: object) -> None:
-        assert (folder / "report" / "summary.md").exists(), "tables come first"
-        raise ZeroDivisionError("no axes")
-
-    folder = write_run(RESULTS, png_only("throughput", "matrix"))
-    monkeypatch.setattr(Throughput, "draw", fail)
-    paths = write_report([folder], formats=("png",))
-    assert paths.skipped == {"throughput": "ZeroDivisionError: no axes"}
-    assert list(paths.figures) == ["matrix"]
-
-
 def test_a_variant_that_was_left_out_of_the_run_is_a_note(write_run: WriteRun) -> None:
     folder = write_run(RESULTS, '[figures]\nthroughput = { variants = ["flash", "torch"] }\n')
-    paths = write_report([folder], formats=("png",))
+    paths = make_report([folder], formats=("png",))
     assert paths.notes == ("figure throughput: no row of torch in these results",)
     assert list(paths.figures) == ["throughput"]
-
-
-def test_a_label_does_not_steer_a_terminal(write_run: WriteRun) -> None:
-    runs = read_runs([write_run(RESULTS)], ["\x1b[31mred"])
-    assert list(runs.labels.values()) == ["\\x1b[31mred"]
-
-
-def test_runs_have_the_labels_that_they_are_given(write_run: WriteRun, tmp_path: Path) -> None:
-    runs = [write_run([make_result("flash")], png_only("matrix")) for _ in range(2)]
-    paths = make_report(runs, tmp_path / "merged", ("png",), labels=["before", "after"])
-    text = paths.summary_markdown.read_text()
-    assert "| flash (before) |" in text
-    assert "| flash (after) |" in text
 
 
 def copies_of(run: Path, *folders: Path) -> list[Path]:
@@ -302,31 +152,6 @@ def test_copies_of_a_run_keep_all_their_rows_and_are_told_apart(write_run: Write
     assert series_of(report) == {"flash (before)", "flash (after)"}
 
 
-def test_runs_that_started_in_one_second_on_two_nodes_are_both_there(
-    write_run: WriteRun, tmp_path: Path
-) -> None:
-    run = write_run([make_result("flash")], png_only("matrix"))
-    nodes = copies_of(run, *(tmp_path / node / "seq_sweep" / run.name for node in ("node1", "node2")))
-    report = make_report(nodes, tmp_path / "merged", ("png",))
-    assert series_of(report) == {"flash (node1)", "flash (node2)"}
-    text = report.summary_markdown.read_text()
-    assert f"`node1/seq_sweep/{run.name}`" in text
-    assert f"`node2/seq_sweep/{run.name}`" in text
-
-
-def test_the_label_of_a_renamed_folder_counts(write_run: WriteRun, tmp_path: Path) -> None:
-    first, second = (write_run([make_result("flash")], png_only("matrix")) for _ in range(2))
-    renamed = first.rename(tmp_path / "kept")
-    report = make_report([renamed, second], tmp_path / "merged", ("png",), labels=["before", "after"])
-    assert series_of(report) == {"flash (before)", "flash (after)"}
-
-
-def test_two_labels_for_one_run_are_refused(write_run: WriteRun) -> None:
-    run = write_run([make_result("flash")])
-    with pytest.raises(InputError, match="--label: found 2 labels for 2 folders, which are only 1 different"):
-        read_runs([run, run.parent], ["before", "after"])
-
-
 @pytest.mark.parametrize("by_row", [False, True])
 @pytest.mark.parametrize("label", sweep(["[old]", "[/x]", ":smile:"], but=["[/x]"]))
 def test_a_label_is_shown_letter_by_letter(
@@ -345,25 +170,11 @@ def test_a_label_is_shown_letter_by_letter(
     assert "flash ([new])" in tables
 
 
-def test_a_label_of_thousands_of_characters_is_refused(write_run: WriteRun) -> None:
-    with pytest.raises(InputError, match=r"--label: found 3,000 characters, expected at most 100"):
-        read_runs([write_run(RESULTS)], ["$" + "x" * 2998 + "$"])
-
-
 def test_each_run_needs_a_label_of_its_own(write_run: WriteRun, tmp_path: Path) -> None:
     runs = [write_run([make_result("flash")]) for _ in range(2)]
     for labels in (["one"], ["same", "same"]):
         with pytest.raises(InputError, match=r"--label: found .*, expected a different one for each of"):
             make_report(runs, tmp_path / "merged", labels=labels)
-
-
-def test_the_file_names_no_path_of_this_machine(write_run: WriteRun) -> None:
-    reason = "install attention-harness[baselines]"
-    missing = make_result("torch", status=Status.UNSUPPORTED, phase="plan", reason=reason)
-    run = write_run([*RESULTS, missing], png_only("matrix"))
-    text = write_report([run], formats=("png",)).summary_markdown.read_text()
-    assert "to have them: pip install 'attention-harness[baselines]'" in text
-    assert sys.executable not in text
 
 
 def test_merged_runs_of_different_problems_are_said_to_be_so(write_run: WriteRun, tmp_path: Path) -> None:
@@ -385,98 +196,28 @@ def test_captions_speak_of_rates_where_a_figure_shows_them(write_run: WriteRun) 
     for throughput, of_rates in (("{}", {"throughput"}), ('{ y = "time" }', set())):
         source = 'variants = ["flash", "torch"]\n[figures]\nspeedup = {}\nmatrix = {}\n'
         run = write_run(rows, f"{source}throughput = {throughput}\n")
-        text = write_report([run], formats=("png",)).summary_markdown.read_text()
+        text = make_report([run], formats=("png",)).summary_markdown.read_text()
         captions = dict(re.findall(r"^\*(\w+)\*: (.*)$", text, re.MULTILINE))
         assert {name for name, caption in captions.items() if "FLOPs: " in caption} == of_rates
         assert {name for name, caption in captions.items() if "peak" in caption} == of_rates
         assert len(captions) == 3
 
 
-def test_captions_tell_of_samples_where_a_figure_shows_times(write_run: WriteRun) -> None:
-    rows = [
-        make_result(
-            name, time_s=1e-3, samples=6, starts=2, speedup=1.0, baseline="flash", bytes=2**20,
-            workspace_bytes=0, recompute_factor=1.5, flops_executed=2**30, error_ratio=0.5, build_s=1.0,
-            registers=16, intensity=8.0, stage_s={"lower": 0.5}, instructions={"fma": 8},
-        )
-        for name in ("flash", "torch")
-    ]  # fmt: skip
-    shown = ("throughput", "speedup", "roofline", "recompute")
-    others = ("matrix", "memory", "operations", "error_growth", "build_time", "resources", "instruction_mix")
-    source = "[figures]\n" + "".join(f"{name} = {{}}\n" for name in (*shown, *others))
-    text = write_report([write_run(rows, source)], formats=("png",)).summary_markdown.read_text()
-    captions = [line for line in text.splitlines() if line.startswith("*") and "harness 0.1.0" in line]
-    named = {line.split("*")[1] for line in captions}
-    assert named >= {*shown, "matrix", "memory", "operations", "error_growth"}
-    assert {line.split("*")[1] for line in captions if "Samples: " in line} == set(shown)
-
-
-@pytest.mark.parametrize("make", [True, False])
-def test_a_folder_without_results_is_refused_in_one_line(tmp_path: Path, make: bool) -> None:
-    folder = tmp_path / "nothing"
-    if make:
-        folder.mkdir()
-    problem = "holds no results" if make else "no such folder"
-    with pytest.raises(InputError, match=f"nothing: {problem}; expected a run's folder with manifest.json"):
-        write_report([folder])
-
-
 def test_no_folder_at_all_is_refused() -> None:
     with pytest.raises(InputError, match="no results folder given"):
-        write_report([])
+        make_report([])
 
 
 def test_a_run_without_rows_is_refused(write_run: WriteRun) -> None:
     with pytest.raises(InputError, match="no case has finished yet"):
-        write_report([write_run([])])
-
-
-def test_an_output_folder_that_cannot_be_written_is_refused(write_run: WriteRun, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="report: cannot write the report: Not a directory"):
-        write_report([write_run(RESULTS)], tmp_path / "file" / "report")
-
-
-def test_a_report_that_has_no_place_in_its_run_can_be_written_elsewhere(write_run: WriteRun) -> None:
-    run = write_run(RESULTS)
-    (run / "report").write_text("")
-    with pytest.raises(
-        InputError, match=rf"File exists; elsewhere it is written by: harness report {run} --out"
-    ):
-        write_report([run])
-
-
-def test_an_unknown_name_is_no_attribute() -> None:
-    with pytest.raises(AttributeError, match="write_reports"):
-        harness.reporting.write_reports  # type: ignore[attr-defined] # noqa: B018
-
-
-def test_links_in_a_results_folder_are_not_followed(write_run: WriteRun, tmp_path: Path) -> None:
-    run = write_run(RESULTS)
-    theirs = tmp_path / "theirs"
-    theirs.write_text("keep")
-    (run / "report").mkdir()
-    for name in ("summary.md", "summary.csv", "results.csv", "speedup.svg", "throughput.svg"):
-        (run / "report" / name).symlink_to(theirs)
-    write_report([run], formats=["svg"])
-    assert theirs.read_text() == "keep"
-    assert not (run / "report" / "summary.md").is_symlink()
-
-
-def test_a_report_folder_that_is_a_link_is_refused(write_run: WriteRun, tmp_path: Path) -> None:
-    run = write_run(RESULTS)
-    (tmp_path / "theirs").mkdir()
-    (run / "report").symlink_to(tmp_path / "theirs")
-    with pytest.raises(InputError, match="is a link; expected a folder"):
-        write_report([run])
-    assert list((tmp_path / "theirs").iterdir()) == []
+        make_report([write_run([])])
 
 
 def test_names_from_elsewhere_begin_no_tag_and_no_formula(write_run: WriteRun) -> None:
     hostile = RESULTS[-1].model_copy(
         update={"case": "ee", "variant": "=cmd|x", "reason": "<script>`a`</script>", "rerun": "harness `x`"}
     )
-    paths = write_report([write_run([*RESULTS, hostile])], formats=["svg"])
+    paths = make_report([write_run([*RESULTS, hostile])], formats=["svg"])
     text = paths.summary_markdown.read_text()
     assert "<script>" not in text
     assert "&lt;script&gt;" in text
@@ -508,23 +249,12 @@ def test_rows_of_the_same_code_under_other_parameters_are_told(
         )
     ]
     folder = write_run(rows, png_only("matrix"))
-    report = write_report([folder], formats=("png",))
-    print_tables([folder])
+    report = make_report([folder], formats=("png",))
     remark = "2 rows run the code of another row of the same variant and problem, under other parameters"
     page = report.html
     assert page is not None
     for text in (report.summary_markdown.read_text(), page.read_text(), capsys.readouterr().out):
         assert remark in text
     rows = [row.model_copy(update={"binary_digest": row.case}) for row in rows]
-    report = write_report([write_run(rows, png_only("matrix"))], formats=("png",))
+    report = make_report([write_run(rows, png_only("matrix"))], formats=("png",))
     assert "run the code of another" not in report.summary_markdown.read_text()
-
-
-def test_a_notebook_s_way_to_show_figures_is_not_needed_to_save_them(write_run: WriteRun) -> None:
-    run = write_run(RESULTS)
-    environment = {**os.environ, "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
-    drawn = ["--figure", "throughput", "--format", "png"]
-    command = [sys.executable, "-m", "harness", "report", str(run), *drawn]
-    told = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert told.returncode == 0, told.stderr
-    assert list(run.glob("report/throughput.png"))

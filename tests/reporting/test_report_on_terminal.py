@@ -1,6 +1,5 @@
 """What a report shows on the terminal."""
 
-import functools
 import io
 import shlex
 import sys
@@ -11,7 +10,10 @@ import pytest
 from rich.console import Console
 from synthetic_results import RESULTS, WriteRun, make_result
 
-from harness.reporting import make_report, print_failures, print_tables, report
+from harness.reporting import report
+from harness.reporting.report import make_report, print_tables
+from harness.reporting.report_tables import report_tables
+from harness.reporting.runs import read_runs
 from harness.results.result import Result
 from harness.status import Status
 
@@ -23,44 +25,12 @@ def test_what_is_not_installed_is_one_line_with_the_command(write_run: WriteRun)
         for name in ("torch", "torch-unfused")
         for seq in (256, 512)
     ]
-    text = printed(print_tables, [*RESULTS, *missing], write_run)
+    text = printed([*RESULTS, *missing], write_run)
     assert text.splitlines()[0] == (
         "not installed here: what torch, torch-unfused need (4 cases); to have them: "
         f"{shlex.quote(sys.executable)} -m pip install 'attention-harness[baselines]'"
     )
     assert "unsupported" not in text
-
-
-def test_headings_tell_what_the_rows_of_one_table_share_and_those_of_others_do_not(
-    write_run: WriteRun,
-) -> None:
-    rows = [
-        make_result("flash", seq, head_dim, time_s=0.004, **fields)
-        for head_dim, fields in (
-            (64, {"scale": 0.1, "model_width": 96}),
-            (128, {"model_width": 192}),
-        )
-        for seq in (256, 512)
-    ]
-    text = printed(print_tables, rows, write_run)
-    assert "head dim 64, model width 96, scale 0.1, GFLOP/s" in text
-    assert "head dim 128, model width 192, GFLOP/s" in text
-
-
-def test_variants_of_different_problems_are_in_tables_of_their_own(write_run: WriteRun) -> None:
-    rows = [
-        make_result(variant, seq, time_s=0.004, dtype=dtype, heads=heads, kv_heads=heads)
-        for variant, dtype, heads in (("unfused", "f32", 2), ("flash", "f16", 4))
-        for seq in (256, 512)
-    ]
-    lines = printed(print_tables, rows, write_run).splitlines()
-    headings = [line.strip() for line in lines if "GFLOP/s" in line]
-    assert headings == ["f32, heads 2, GFLOP/s", "f16, heads 4, GFLOP/s"]
-
-
-def test_a_table_names_what_varies_with_the_length(write_run: WriteRun) -> None:
-    rows = [make_result(seq=seq, time_s=0.004, batch=1024 // seq) for seq in (256, 512)]
-    assert "batch 2, 4, GFLOP/s" in printed(print_tables, rows, write_run)
 
 
 def test_the_terminal_shows_variants_and_lengths(write_run: WriteRun) -> None:
@@ -73,7 +43,7 @@ def test_the_terminal_shows_variants_and_lengths(write_run: WriteRun) -> None:
         make_result("flash", 512, status=Status.UNSUPPORTED, reason="tile too large"),
     ]
     rows[0] = rows[0].model_copy(update={"time_low_s": 0.003, "time_high_s": 0.006})
-    text = printed(print_tables, rows, write_run)
+    text = printed(rows, write_run)
     lines = [line.split() for line in text.splitlines()]
     assert ["variant", "256", "512"] in lines
     assert ["unfused", "67.1‡", "53.7†"] in lines
@@ -112,12 +82,12 @@ def test_a_table_names_the_parameters_of_the_baseline(write_run: WriteRun) -> No
             compared("flash", seq, 2.94, "unfused4"),
         )
     ]
-    text = printed(print_tables, rows, write_run)
+    text = printed(rows, write_run)
     lines = [line.split() for line in text.splitlines()]
     assert "GFLOP/s (speed-up over unfused tile_q=4)" in text
     assert ["unfused", "tile_q=4", "67.1", "268"] in lines
     assert ["unfused", "tile_q=64", "67.1", "(2.68×)", "268", "(2.68×)"] in lines
-    by_row = printed(functools.partial(print_tables, by_row=True), rows, write_run)
+    by_row = printed(rows, write_run, by_row=True)
     assert "vs unfused tile_q=4" in by_row
 
 
@@ -146,16 +116,6 @@ def test_rows_with_different_baselines_name_them(
     assert "| flash (c) | 67.1 (1.43× over unfused [1.42, 1.44]) |" in text
 
 
-def test_a_row_with_different_baselines_names_them_in_its_cells(write_run: WriteRun) -> None:
-    rows = [compared("flash", 256, 1.5, "unfused"), compared("flash", 512, 2.0, "torch")]
-    text = printed(print_tables, rows, write_run)
-    assert "67.1 (1.50× over unfused)" in text
-    assert "268 (2.00× over torch)" in text
-    narrow = printed(print_tables, rows, write_run, width=40)
-    assert "×" not in narrow
-    assert "speed-up" not in narrow
-
-
 @pytest.mark.parametrize(("low", "high"), [(0.98, 1.05), (1.0, 1.02), (None, None)])
 @pytest.mark.parametrize("by_row", [False, True])
 def test_a_speedup_that_may_be_none_is_marked_where_its_interval_has_no_room(
@@ -170,55 +130,35 @@ def test_a_speedup_that_may_be_none_is_marked_where_its_interval_has_no_room(
         make_result("flash", 256, speedup=1.02, speedup_low=low, speedup_high=high, **timed),
         make_result("flash", 512, speedup=1.2, speedup_low=1.1, speedup_high=1.3, **timed),
     ]
-    text = printed(functools.partial(print_tables, by_row=by_row), rows, write_run, width=60)
+    text = printed(rows, write_run, width=60, by_row=by_row)
     assert "≈1.02" in text
     assert "≈ no clear difference: the 95 % interval of the speed-up includes 1" in text
     assert "≈1.0" not in text.replace("≈1.02", "")
     assert "≈1.2" not in text
     if low is not None:
-        wide = printed(functools.partial(print_tables, by_row=True), rows, write_run, width=200)
+        wide = printed(rows, write_run, width=200, by_row=True)
         assert "≈" not in wide
-
-
-def test_a_row_for_each_case_can_be_asked_for(write_run: WriteRun) -> None:
-    rows = [make_result("flash", seq, time_s=0.002) for seq in (256, 512)]
-    by_row = functools.partial(print_tables, by_row=True)
-    assert "status" not in printed(print_tables, rows, write_run)
-    assert "status" in printed(by_row, rows, write_run)
 
 
 def test_the_terminal_shows_so_many_rows_and_says_where_the_others_are(
     write_run: WriteRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(report, "MOST_ROWS_PRINTED", 3)
-    text = printed(print_tables, [make_result("flash", seq) for seq in (1, 2, 3, 4, 5)], write_run)
+    text = printed([make_result("flash", seq) for seq in (1, 2, 3, 4, 5)], write_run)
     assert "and 2 more rows, all of them in summary.csv" in text
     assert text.count("passed") == 3
 
 
-def printed(print_something: object, results: list[Result], write_run: WriteRun, width: int = 150) -> str:
-    stream = io.StringIO()
-    print_something([write_run(results)], Console(file=stream, width=width))  # type: ignore[operator]
+def printed(results: list[Result], write_run: WriteRun, width: int = 150, *, by_row: bool = False) -> str:
+    stream, runs = io.StringIO(), read_runs([write_run(results)])
+    print_tables(runs, report_tables(runs.frame), Console(file=stream, width=width), by_row=by_row)
     return stream.getvalue()
 
 
 def test_the_terminal_shows_the_table_then_the_failures(write_run: WriteRun) -> None:
-    text = printed(print_tables, RESULTS, write_run)
+    text = printed(RESULTS, write_run)
     assert (
         text.index("seq_sweep · cpu")
         < text.index("unfused")
         < text.index("rerun: harness run --only case=9f")
     )
-
-
-def test_failures_can_be_printed_alone(write_run: WriteRun) -> None:
-    text = printed(print_failures, RESULTS, write_run)
-    assert text.splitlines() == [
-        "crashed  flash · cpu · b1 h16 s512 d64 f32 full threads=1 in run",
-        "    signal 11",
-        "    rerun: harness run --only case=9f",
-    ]
-
-
-def test_a_run_without_rows_prints_so(write_run: WriteRun) -> None:
-    assert printed(print_tables, [], write_run) == "no case has finished yet\n"

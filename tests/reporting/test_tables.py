@@ -67,16 +67,6 @@ def test_a_column_that_nothing_was_measured_in_is_left_out() -> None:
     assert summarize(frame).headers == ("variant", "status", "error / tolerance")
 
 
-def test_several_baselines_get_a_column() -> None:
-    rows = [
-        make_result("flash", seq, time_s=1.0, speedup=2.0, baseline=name)
-        for seq, name in ((256, "torch"), (512, "unfused"))
-    ]
-    headers = summarize(prepare(results_frame(rows))).headers
-    assert "baseline" in headers
-    assert "speed-up" in headers
-
-
 def rendered(frame: pd.DataFrame, width: int) -> str:
     console = Console(file=io.StringIO(), width=width)
     console.print(rich_table(summarize(frame), width), soft_wrap=True)
@@ -84,34 +74,13 @@ def rendered(frame: pd.DataFrame, width: int) -> str:
     return console.file.getvalue()
 
 
-def test_a_wide_terminal_shows_every_column(frame: pd.DataFrame) -> None:
-    text = rendered(frame, 200)
-    assert "left out" not in text
-    for cell in ("[1.35, 1.40]", "78.4", "[2.02, 2.13]", "out-of-memory", "busy"):
-        assert cell in text
-
-
-@pytest.mark.parametrize("width", [120, 80, 40])
+@pytest.mark.parametrize("width", [120, 40])
 def test_a_narrow_terminal_leaves_out_columns_and_never_cuts_numbers(frame: pd.DataFrame, width: int) -> None:
     text = rendered(frame, width)
     assert "…" not in text
     assert "left out for width: time [95 %]" in text
     for cell in ("1.37", "2.06", "out-of-memory"):
         assert cell in text
-
-
-def test_a_terminal_of_80_columns_shows_which_times_to_take_with_care(frame: pd.DataFrame) -> None:
-    text = rendered(frame, 80)
-    left_out = text.partition("left out for width: ")[2].split("\n")[0].split(", ")
-    assert left_out[:2] == ["time [95 %]", "speed-up [95 %]"]
-    assert "busy" not in left_out
-    assert " no " in text
-
-
-def test_a_table_that_fits_stays_within_the_width(frame: pd.DataFrame) -> None:
-    assert (
-        max(len(line.rstrip()) for line in rendered(frame, 80).splitlines() if "left out" not in line) <= 80
-    )
 
 
 def test_a_problem_is_named_once(frame: pd.DataFrame) -> None:
@@ -139,17 +108,6 @@ def test_what_is_known_of_gpu_code_stands_in_the_table_of_emulated_and_built_row
     )
 
 
-def test_registers_of_a_kind_that_only_some_chips_have_stand_in_columns_of_their_own() -> None:
-    known = {"registers": 250, "accumulator_registers": 128, "scalar_registers": 32, "scratch_bytes": 0}
-    summary = summarize(prepare(results_frame([make_result(executor="none", status=Status.BUILT, **known)])))
-    named = dict(zip(summary.headers, summary.rows[0], strict=True))
-    assert [named[name] for name in ("accumulator registers", "scalar registers", "scratch (B)")] == [
-        "128",
-        "32",
-        "0",
-    ]
-
-
 def test_a_summary_of_the_first_rows_counts_the_others() -> None:
     summary = summarize(prepare(results_frame(make_result(seq=seq) for seq in (1, 2, 3))), most_rows=2)
     assert (len(summary.rows), summary.hidden) == (2, 1)
@@ -174,3 +132,16 @@ def test_the_title_names_a_scale_that_is_not_the_usual_one(widths: tuple[int, ..
     assert "scale" not in summarize(prepare(results_frame(rows[:1]))).headers
     usual = [make_result(head_dim=width) for width in widths]
     assert "scale" not in summarize(prepare(results_frame(usual))).title
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "texts"),
+    [
+        ("softcap", (0.1234567, 0.1234568), ["0.1234567", "0.1234568"]),
+        ("sinks", (False, True), ["no", "yes"]),
+    ],
+)
+def test_cells_of_the_summary_tell_problems_apart(column: str, values: tuple, texts: list[str]) -> None:
+    rows = [make_result("flash", case=str(value), **{column: value}) for value in values]
+    summary = summarize(prepare(results_frame(rows)))
+    assert [row[summary.headers.index(column)] for row in summary.rows] == texts

@@ -8,23 +8,18 @@ from pathlib import Path
 import pytest
 from example_cases import example_case
 
-import harness
 from harness.code_digests import code_digest, code_digests
-from harness.errors import InputError, PluginError
 from harness.experiment.experiment import load_experiment
 from harness.machine.system import device_name, machine
 from harness.results import manifest as manifests
 from harness.results.format_version import FORMAT_VERSION
 from harness.results.manifest import (
     Manifest,
-    Part,
     anonymous_command,
     collect,
     of_experiment,
-    package_versions,
     plugin_code,
 )
-from harness.results.run_folder import RunFolder
 
 
 @pytest.fixture
@@ -47,20 +42,6 @@ def test_a_manifest_holds_the_experiment_the_code_and_the_machine(manifest):
 
 def test_a_manifest_survives_json(manifest):
     assert Manifest.model_validate_json(manifest.model_dump_json()) == manifest
-
-
-def test_versions_are_those_of_the_core_dependencies(manifest):
-    import numpy
-    import pandas
-
-    assert manifest.packages["numpy"] == numpy.__version__
-    assert manifest.packages["pandas"] == pandas.__version__
-    assert "pytest" not in manifest.packages
-
-
-def test_a_package_that_is_not_installed_is_left_out(monkeypatch):
-    monkeypatch.setattr(manifests, "OPTIONAL_PACKAGES", ("no-such-package",))
-    assert "no-such-package" not in package_versions()
 
 
 def test_a_manifest_never_tells_home_or_host(manifest, tmp_path, monkeypatch):
@@ -97,12 +78,6 @@ def test_a_command_keeps_only_the_names_of_paths_that_lead_elsewhere(words, expe
     assert anonymous_command(words) == expected
 
 
-def test_a_path_in_the_working_folder_becomes_relative(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    expected = "harness run experiments/a.toml"
-    assert anonymous_command(["harness", "run", str(tmp_path / "experiments" / "a.toml")]) == expected
-
-
 EXPERIMENT = """
 name = "sweep"
 question = "Which is fastest?"
@@ -135,14 +110,6 @@ def test_the_code_of_plugins_is_noted_and_the_harness_s_is_elsewhere():
     assert plugin_code([built_in]) == {}
 
 
-def test_what_is_no_plugin_has_no_code(monkeypatch):
-    def fail(kind, name):
-        raise PluginError("not there")
-
-    monkeypatch.setattr(manifests, "code_of_plugin", fail)
-    assert plugin_code([example_case()]) == {}
-
-
 def _repository(folder: Path) -> Path:
     """A git repository with a committed package in it."""
     package = folder / "harness"
@@ -155,55 +122,9 @@ def _repository(folder: Path) -> Path:
     return package
 
 
-def test_the_commit_is_that_of_the_package(monkeypatch):
-    asked = []
-    monkeypatch.setattr(manifests, "_git_state", lambda package: asked.append(package) or ("a" * 40, False))
-    collected = collect("sweep", "Which is fastest?", "", "harness run a.toml")
-    assert asked == [Path(harness.__file__).parent]
-    assert (collected.git_commit, collected.git_dirty) == ("a" * 40, False)
-
-
 def test_the_git_state_is_the_checkouts_commit_and_whether_files_changed(tmp_path):
     package = _repository(tmp_path)
     head = subprocess.run(["git", "-C", str(tmp_path), "rev-parse", "HEAD"], capture_output=True, text=True)
     assert manifests._git_state(package) == (head.stdout.strip(), False)
     (package / "code.py").write_text("x = 2\n")
     assert manifests._git_state(package) == (head.stdout.strip(), True)
-
-
-def test_files_that_are_not_the_packages_do_not_count_as_changes(tmp_path):
-    package = _repository(tmp_path)
-    (tmp_path / "mine.toml").write_text('name = "mine"\n')
-    (package / "notes.txt").write_text("not tracked\n")
-    (tmp_path / "README").write_text("changed\n")
-    assert manifests._git_state(package)[1] is False
-
-
-def test_a_package_inside_somebody_elses_repository_has_no_git_state(tmp_path):
-    _repository(tmp_path)
-    installed = tmp_path / ".venv" / "site-packages" / "harness"
-    installed.mkdir(parents=True)
-    assert manifests._git_state(installed) == (None, None)
-
-
-def test_without_git_there_is_no_git_state(tmp_path, monkeypatch):
-    package = _repository(tmp_path)
-    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
-    assert manifests._git_state(package) == (None, None)
-
-
-def test_an_unknown_field_in_a_manifest_is_refused(manifest, tmp_path):
-    folder = RunFolder.create(tmp_path, "sweep", manifest)
-    text = (folder.path / "manifest.json").read_text()
-    (folder.path / "manifest.json").write_text(text.replace('"question"', '"qestion"'))
-    with pytest.raises(InputError, match="not a manifest: question: Field required"):
-        RunFolder.open(folder.path)
-
-
-@pytest.mark.parametrize("commit", ["x; touch y", "--help", "abcdef", "a" * 65, 7])
-def test_what_is_no_commit_is_left_out(manifest, commit):
-    part = {name: value for name, value in manifest.model_dump().items() if name in Part.model_fields}
-    content = {**manifest.model_dump(), "git_commit": commit, "parts": [{**part, "git_commit": commit}]}
-    read = Manifest.model_validate(content)
-    assert (read.git_commit, read.parts[0].git_commit) == (None, None)
-    assert Manifest.model_validate({**content, "git_commit": "a" * 40, "parts": []}).git_commit == "a" * 40

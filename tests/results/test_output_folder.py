@@ -17,15 +17,3 @@ def test_below_a_file_is_refused(tmp_path: Path) -> None:
         InputError, match=r"--out .*/file/x: Not a directory; expected a folder that can be written"
     ):
         ensure_writable_folder(tmp_path / "file" / "x")
-
-
-def test_a_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match=r"--junit .*/file: File exists; expected a folder"):
-        ensure_writable_folder(tmp_path / "file", "--junit")
-
-
-def test_a_link_to_nothing_is_called_so(tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(tmp_path / "gone")
-    with pytest.raises(InputError, match=r"--out .*/link: a link that leads to no folder; expected a folder"):
-        ensure_writable_folder(tmp_path / "link")

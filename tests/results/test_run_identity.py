@@ -9,7 +9,7 @@ from example_results import example_manifest, example_result
 
 from harness.results.loading import load
 from harness.results.run_folder import RunFolder
-from harness.results.run_identity import folder_name, names_of_folders
+from harness.results.run_identity import names_of_folders
 
 
 @pytest.fixture
@@ -31,17 +31,8 @@ def test_equal_folder_names_are_told_apart_by_the_folders_above() -> None:
     assert names_of_folders(folders) == ["node1/sweep/noon", "node2/sweep/noon", "one"]
 
 
-def test_a_folder_above_another_is_told_from_it() -> None:
-    assert names_of_folders([Path("/noon"), Path("/x/noon")]) == ["noon", "x/noon"]
-
-
 def test_the_name_of_a_folder_steers_no_terminal() -> None:
     assert names_of_folders([Path("/x/\x1b[31mred")]) == ["\\x1b[31mred"]
-
-
-def test_the_current_folder_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert folder_name(Path()) == tmp_path.name
 
 
 @pytest.mark.parametrize("has_table", [False, True])

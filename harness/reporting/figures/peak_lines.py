@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from harness.reporting.captions import forms_in_words
 from harness.reporting.frames import RUN_COLUMNS, RUN_LABEL, run_names, several_values, varying
 from harness.reporting.units import Unit, significant
-from harness.results.refuted_peaks import credible_peaks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,10 +56,10 @@ def peaks_of(frame: pd.DataFrame, unit: Unit) -> list[Peak]:
 def _with_peaks(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows that have a rate, each with the peak of what it ran on, also as it is written.
 
-    While a run goes on, its highest peak so far counts.  A peak that any row of its run refutes is none.
+    While a run goes on, its highest peak so far counts.
     """
     rows = frame[frame["tflops"].notna()]
-    peaks = credible_peaks(rows).fillna(rows["tflops"] / rows["fraction_of_peak"]).astype(float)
+    peaks = rows["peak_tflops"].fillna(rows["tflops"] / rows["fraction_of_peak"]).astype(float)
     rows = rows.assign(peak_tflops=peaks.where(peaks.gt(0) & peaks.lt(float("inf"))))
     if RUN_LABEL not in rows:
         names = run_names(rows)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from harness.reporting import published
 from harness.reporting.frames import several_values
 from harness.reporting.units import significant
-from harness.results.refuted_peaks import credible_peaks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,7 +58,7 @@ def with_roof_peaks(frame: pd.DataFrame) -> pd.DataFrame:
     There is none where a row of any run is faster, whichever rows a figure leaves out.
     """
     alike = [frame[column] for column in ("device", *ROOF_COLUMNS, OPTIONS)]
-    peaks = credible_peaks(frame).groupby(alike, dropna=False, sort=False, observed=True).transform("max")
+    peaks = frame["peak_tflops"].groupby(alike, dropna=False, sort=False, observed=True).transform("max")
     is_above = (frame["tflops"] > peaks).groupby(alike, dropna=False, sort=False, observed=True)
     return frame.assign(peak_tflops=peaks.where(~is_above.transform("any")))
 

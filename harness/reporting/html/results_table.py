@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import cut
 from harness.reporting.frames import PROBLEM_COLUMNS, is_missing, records, varying
-from harness.reporting.html.embedding import raw_number
 from harness.reporting.summary_columns import Column, measured_columns, problem_columns
 from harness.status import FAILURES
 
@@ -19,6 +20,8 @@ MOST_ROWS = 5000
 """Rows of the table; of more the page has failures first, results.csv has all."""
 LONGEST_CELL = 400
 """Characters of a text in the table."""
+RAW_DIGITS = 6
+"""Significant digits of the numbers that the table is sorted by."""
 MOST_CHOICES = 40
 """Different texts of a column that are offered as a list to choose from; of more one searches."""
 
@@ -33,11 +36,6 @@ class ResultsTable:
     """Of each row the texts; for a column of numbers text and number."""
     hidden: int
     """How many rows there are besides."""
-
-    @property
-    def data(self) -> dict[str, Any]:
-        """What the page's script takes."""
-        return {"columns": self.columns, "rows": self.rows}
 
 
 def results_table(frame: pd.DataFrame) -> ResultsTable:
@@ -55,10 +53,7 @@ def results_table(frame: pd.DataFrame) -> ResultsTable:
 
 def _ending(frame: pd.DataFrame) -> list[Column]:
     """Return the columns that only a page has room for."""
-    columns = [
-        Column(name, lambda row, name=name: _text(row[name]), name, is_number=False)  # type: ignore[misc]
-        for name in ("phase", "reason", "case", "device")
-    ]
+    columns = [Column(name, name, str, is_number=False) for name in ("phase", "reason", "case", "device")]
     shown = [column for column in columns if frame[column.source].notna().any()]
     return [column for column in shown if column.source != "device" or varying(frame, ["device"])]
 
@@ -74,6 +69,14 @@ def _cell(column: Column, row: dict[str, Any]) -> Any:
     return [text, raw_number(row[column.source])] if column.is_number else text
 
 
+def raw_number(value: Any) -> float | None:
+    """Return a number as JSON can hold it, rounded; None where there is none."""
+    if is_missing(value):
+        return None
+    number = float(f"{float(value):.{RAW_DIGITS}g}")
+    return number if math.isfinite(number) else math.copysign(sys.float_info.max, number)
+
+
 def _described(column: Column, cells: list[Any]) -> dict[str, Any]:
     """Describe a column for the page; its title is on one line."""
     is_problem = column.source in PROBLEM_COLUMNS
@@ -85,7 +88,3 @@ def _described(column: Column, cells: list[Any]) -> dict[str, Any]:
         "isLong": column.source == "reason",
         "isChosen": len(texts) <= MOST_CHOICES and (is_problem or not column.is_number),
     }
-
-
-def _text(value: Any) -> str:
-    return "" if is_missing(value) else str(value)

@@ -49,17 +49,6 @@ class CaseStages:
     packed: str
     """The texts by stage: JSON, compressed by gzip, in base64."""
 
-    @property
-    def data(self) -> dict[str, Any]:
-        """What the page's script takes."""
-        return {
-            "name": self.name,
-            "command": self.command,
-            "stages": self.stages,
-            "leftOut": self.left_out,
-            "packed": self.packed,
-        }
-
 
 @dataclass(frozen=True)
 class StoredStages:
@@ -126,7 +115,7 @@ def _stages_of(row: dict[str, Any], cache: ArtifactCache) -> CaseStages | None:
         left_out={
             name: _why(text, ir_command(row, name)) for name, text in outputs.items() if name not in texts
         },
-        packed=_packed(texts),
+        packed=base64.b64encode(gzip.compress(json.dumps(texts).encode(), mtime=0)).decode(),
     )
 
 
@@ -150,8 +139,3 @@ def _why(text: str | None, command: str) -> str:
     if text is None:
         return "The output of this stage is binary."
     return f"This stage has {len(text):,} characters, too many for this page. It is shown by:\n{command}"
-
-
-def _packed(texts: dict[str, str]) -> str:
-    content = json.dumps(texts, separators=(",", ":")).encode()
-    return base64.b64encode(gzip.compress(content, mtime=0)).decode()

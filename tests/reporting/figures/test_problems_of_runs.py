@@ -19,6 +19,7 @@ from harness.reporting.figures.throughput import Throughput
 from harness.reporting.frames import RUN_LABEL, prepare
 from harness.reporting.latex import summary_latex
 from harness.reporting.panel_tables import panel_tables, terminal_notes
+from harness.reporting.report_tables import report_tables
 from harness.results.frame import results_frame
 from harness.results.result import Result
 
@@ -141,7 +142,7 @@ def test_tables_say_in_the_words_of_captions_of_which_problem_each_run_is() -> N
     words = "before: heads 8; batch 1. after: heads 16; batch 4."
     assert (table.heading, table.runs) == ("", words)
     assert words in caption_of(draw(Throughput(), frame))
-    assert f"% {words}" in list(summary_latex(frame))
+    assert f"% {words}" in list(summary_latex(report_tables(frame)))
     unnamed = panel_tables(frame.drop(columns=RUN_LABEL))
     assert {table.runs for table in unnamed} == {words.replace("before", "one").replace("after", "two")}
     assert terminal_notes([table], 200)[0] == words

@@ -157,13 +157,12 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("peak", [{}, {"peak_tflops": 0.01}], ids=["without a peak", "above their peak"])
 @pytest.mark.parametrize("others", OTHERS)
-def test_a_peak_says_whose_it_is_beside_rows_that_it_is_not_of(others: str, peak: dict[str, float]) -> None:
+def test_a_peak_says_whose_it_is_beside_rows_that_it_is_not_of(others: str) -> None:
     fields, owner = OTHERS[others]
     rows = [
         make_result("flash", time_s=1.0, **MEASURED),
-        make_result("torch", time_s=1.0, **{"case": "other", "tflops": 0.02, **fields, **peak}),
+        make_result("torch", time_s=1.0, **{"case": "other", "tflops": 0.02, **fields}),
     ]
     peaks = peaks_of(frame_of(*rows), GFLOPS)
     assert [peak.text for peak in peaks] == [f"measured peak 100 GFLOP/s ({owner})"]
@@ -253,22 +252,8 @@ def test_bars_carry_their_values_and_the_words_of_what_is_missing() -> None:
     assert heights == pytest.approx([100, 150, 200])
 
 
-@pytest.mark.parametrize("others", [{"mask": "causal"}, {"dtype": "bf16"}])
-def test_a_peak_that_a_row_refutes_is_a_line_in_no_panel(others: dict[str, Any]) -> None:
-    peak = {"time_s": 1.0, "peak_tflops": 0.25}
-    fast = make_result("flash", tflops=0.3, **peak)
-    slow = make_result("naive", tflops=0.2, fraction_of_peak=0.8, **{**peak, **others})
-    assert [peak_lines(axes) for axes in draw(frame_of(fast, slow)).axes] == [[], []]
-    (axes,) = draw(frame_of(fast, slow), variants=["naive"]).axes
-    assert peak_lines(axes) == []
-    (axes,) = draw(frame_of(slow)).axes
-    assert peak_lines(axes) == [250]
-    numbers = Throughput().numbers(frame_of(fast, slow), parse_settings(Throughput(), {}))
-    assert numbers["fraction_of_peak"].isna().all()
-
-
-def test_a_peak_below_its_own_data_is_not_drawn() -> None:
-    row = make_result("flash", time_s=1.0, tflops=0.3).model_copy(update={"peak_tflops": 0.25})
-    (axes,) = draw(frame_of(row)).axes
-    assert peak_lines(axes) == []
-    assert said_of_peaks(axes) == []
+def test_bars_of_times_stand_on_zero() -> None:
+    rows = [make_result("flash", seq, time_s=seq / 1e6) for seq in (256, 512)]
+    (axes,) = draw(frame_of(*rows), style="bars", y="time").axes
+    assert axes.get_ylim()[0] == 0
+    assert words(axes, "value") == ["256", "512"]

@@ -10,7 +10,7 @@ from html_pages import HOSTILE, Written
 from stored_artifacts import LARGE, store_example
 from synthetic_results import example_manifest, make_result, sweep_results
 
-from harness.reporting import write_report
+from harness.reporting.report import make_report
 from harness.results.result import Result
 from harness.results.run_folder import RunFolder
 from harness.status import Status
@@ -56,7 +56,7 @@ def sweep_page(tmp_path_factory: pytest.TempPathFactory) -> Written:
         run = RunFolder.create(folder / "results", "seq_sweep", example_manifest("figures.matrix = {}", "s"))
         for result in results:
             run.append_result(result.model_copy(update={"run": run.run}))
-        html = write_report([run.path], formats=("svg",)).html
+        html = make_report([run.path], formats=("svg",)).html
     assert html is not None
     return Written(html, stages)
 
@@ -78,6 +78,6 @@ def hostile_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 variant, 512, status=Status.WRONG, phase="check", reason=HOSTILE, rerun=HOSTILE, **texts
             )
         )
-    html = write_report([run.path], formats=("svg",)).html
+    html = make_report([run.path], formats=("svg",)).html
     assert html is not None
     return html

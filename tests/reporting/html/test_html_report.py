@@ -14,14 +14,10 @@ from html_pages import HOSTILE, Written
 from large_runs import write_large_run
 from synthetic_results import RESULTS, WriteRun, make_result
 
-from harness.errors import HarnessError
-from harness.reporting import write_report
 from harness.reporting.frames import prepare
-from harness.reporting.html import pictures, results_table
-from harness.reporting.html.embedding import raw_number, script_json, script_text, source_digest
-from harness.reporting.html.library import table_library
-from harness.reporting.html.paired_series import paired_series
+from harness.reporting.html.results_table import raw_number
 from harness.reporting.html.status_matrix import status_matrix
+from harness.reporting.report import make_report
 from harness.results.frame import results_frame
 from harness.status import Status
 
@@ -51,20 +47,6 @@ def test_every_address_is_in_the_page_itself(sweep_page: Written, hostile_page: 
     assert handlers == []
 
 
-def test_the_policy_allows_the_scripts_of_the_page_and_no_others(sweep_page: Written) -> None:
-    text = sweep_page.html.read_text()
-    policy = next(
-        attributes["content"] or ""
-        for tag, attributes in Reader(text).elements
-        if tag == "meta" and attributes.get("http-equiv") == "Content-Security-Policy"
-    )
-    assert policy.startswith("default-src 'none'; ")
-    scripts = re.findall(r'<script type="module">(.*?)</script>', text, re.DOTALL)
-    allowed = re.findall(r"'(sha256-[^']+)'", policy)
-    assert allowed == [source_digest(script) for script in scripts]
-    assert len(allowed) == 5
-
-
 def test_hostile_texts_are_nowhere_in_the_page_as_they_are(hostile_page: Path) -> None:
     text = hostile_page.read_text()
     assert HOSTILE not in text
@@ -74,20 +56,9 @@ def test_hostile_texts_are_nowhere_in_the_page_as_they_are(hostile_page: Path) -
 
 def test_equal_results_give_equal_pages(write_run: WriteRun, tmp_path: Path) -> None:
     folder = write_run(RESULTS)
-    pages = [write_report([folder], tmp_path / name, formats=("svg",)).html for name in ("a", "b")]
+    pages = [make_report([folder], tmp_path / name, formats=("svg",)).html for name in ("a", "b")]
     first, second = (page.read_bytes() for page in pages if page is not None)
     assert first == second
-
-
-def test_a_page_of_merged_runs_tells_them_apart(write_run: WriteRun, tmp_path: Path) -> None:
-    folders = [write_run(RESULTS, name=name) for name in ("first", "second")]
-    html = write_report(folders, tmp_path / "both", formats=("svg",)).html
-    assert html is not None
-    text = html.read_text()
-    assert "<title>first, second</title>" in text
-    assert ">flash (first)</option>" in text
-    assert ">flash (second)</option>" in text
-    assert text.count("<dt>git commit</dt><dd>0123456789abcdef</dd>") == 2
 
 
 def test_a_report_without_the_library_is_complete_but_for_the_page(
@@ -96,51 +67,12 @@ def test_a_report_without_the_library_is_complete_but_for_the_page(
     def missing(name: str) -> Any:
         raise importlib.metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr("harness.reporting.html.library.distribution", missing)
-    paths = write_report([write_run(RESULTS)], formats=("svg",))
+    monkeypatch.setattr("harness.reporting.html.page.distribution", missing)
+    paths = make_report([write_run(RESULTS)], formats=("svg",))
     (note,) = paths.notes
     assert note.startswith("report.html not written: itables is not installed; expected: ")
     assert paths.html is None
     assert paths.summary_markdown.exists()
-
-
-def test_the_library_has_its_licence_and_what_the_page_needs() -> None:
-    library = table_library()
-    assert library.script.startswith("/*! itables\n")
-    assert "MIT" in library.script[:200] or "Permission is hereby granted" in library.script[:2000]
-    assert "globalThis.DataTable=" in library.script
-    assert "export{" not in library.script
-
-
-def test_another_library_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Other:
-        version = "9.9"
-
-        def locate_file(self, name: str) -> Path:
-            return tmp_path
-
-        def read_text(self, name: str) -> None:
-            return None
-
-    (tmp_path / "dt_bundle.js").write_text("export{a as Table};")
-    (tmp_path / "dt_bundle.css").write_text("")
-    monkeypatch.setattr("harness.reporting.html.library.distribution", lambda name: Other())
-    with pytest.raises(HarnessError, match=r"itables 9\.9: no default export in its script"):
-        table_library()
-
-
-@pytest.mark.parametrize("text", ["</script>", "<!-- <script>", "\u2028", "\ud800", "\x1b[1m"])
-def test_no_text_ends_the_data_of_a_page(text: str) -> None:
-    written = script_json({"name": text})
-    assert re.fullmatch(r"[ -~]*", written)
-    assert not set("<>&") & set(written)
-    assert "name" in json.loads(written)
-
-
-def test_a_program_that_would_end_its_element_is_refused() -> None:
-    assert "<!--" not in script_text("a = /<!--/", "a.js")
-    with pytest.raises(HarnessError, match=r"a\.js: it cannot stand in a page"):
-        script_text("'</SCRIPT >'", "a.js")
 
 
 @pytest.mark.parametrize(
@@ -151,27 +83,12 @@ def test_numbers_are_rounded_and_missing_ones_are_null(value: Any, expected: flo
     assert json.dumps(raw_number(float("inf")), allow_nan=False)
 
 
-def test_of_too_many_rows_failures_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results_table, "MOST_ROWS", 2)
-    table = results_table.results_table(prepare(results_frame(RESULTS)))
-    status = [column["title"] for column in table.columns].index("status")
-    assert [row[status] for row in table.rows] == ["crashed", "passed"]
-    assert table.hidden == 1
-
-
 @pytest.mark.sweep
 def test_the_page_of_a_long_sweep_stays_small(tmp_path: Path) -> None:
-    html = write_report([write_large_run(tmp_path, 20_000)], formats=("svg",)).html
+    html = make_report([write_large_run(tmp_path, 20_000)], formats=("svg",)).html
     assert html is not None
     assert html.stat().st_size < 8_000_000
     assert "The first 5000 rows, failures before others; 15000 more are in" in html.read_text()
-
-
-def test_a_figure_that_is_too_large_is_named(write_run: WriteRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "LARGEST_BYTES", 10)
-    html = write_report([write_run(RESULTS, "[figures.matrix]")], formats=("svg", "png")).html
-    assert html is not None
-    assert "In the files <code>matrix.svg, matrix.png</code> beside this page." in html.read_text()
 
 
 def test_the_matrix_counts_cases_by_form_and_tells_reasons() -> None:
@@ -194,39 +111,10 @@ def test_the_matrix_counts_cases_by_form_and_tells_reasons() -> None:
     assert (window, ("cpu", "unfused")) not in matrix.cells
 
 
-def test_a_baseline_is_what_others_are_compared_with_at_first() -> None:
-    rows = [
-        make_result("flash", time_s=0.002, speedup=2.0, baseline="unfused", baseline_case="u", case="f"),
-        make_result("unfused", time_s=0.004, speedup=1.0, baseline="unfused", baseline_case="u", case="u"),
-    ]
-    series = paired_series(prepare(results_frame(rows), ["flash", "unfused"]))
-    assert series is not None
-    assert (series.labels[series.first], series.labels[series.second]) == ("flash", "unfused")
-    assert series.rows[0]["group"] == series.rows[1]["group"]
-
-
-def test_problems_of_other_lengths_are_compared_under_names_of_their_own() -> None:
-    rows = [
-        make_result(
-            variant, time_s=0.002, kv_lengths=lengths, scale=scale, case=f"{variant} {lengths} {scale}"
-        )
-        for variant in ("flash", "torch")
-        for lengths in ("256,7", "256,8")
-        for scale in (0.125, 0.5)
-    ]
-    series = paired_series(prepare(results_frame(rows)))
-    assert series is not None
-    assert len(series.problems) == len(set(series.problems)) == 4
-
-
-def test_one_series_is_compared_with_nothing() -> None:
-    assert paired_series(prepare(results_frame([make_result(time_s=0.1)]))) is None
-
-
 def test_the_stages_of_a_page_can_be_unpacked(sweep_page: Written) -> None:
     text = sweep_page.html.read_text()
     data = re.search(r'id="stages-data">(.*?)</script>', text)
     assert data is not None
     first, second = json.loads(data[1])
     assert json.loads(gzip.decompress(base64.b64decode(first["packed"]))) == sweep_page.stages
-    assert list(second["leftOut"]) == ["long", "object"]
+    assert list(second["left_out"]) == ["long", "object"]

@@ -18,7 +18,6 @@ from harness.ir_view.request import problem_of, settings_of
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import ParameterValue
 from harness.reporting.frames import prepare, records
-from harness.reporting.html import stages
 from harness.reporting.html.ir_command import ir_command
 from harness.reporting.html.stages import stored_stages
 from harness.results.frame import results_frame
@@ -73,23 +72,6 @@ def test_what_the_cache_no_longer_has_is_an_example_of_a_command() -> None:
     assert [texts_of(case.packed) for case in found.cases] == [{"payload": "here"}]
     assert found.example is not None
     assert "--seq-q 512" in found.example
-
-
-@pytest.mark.usefixtures("cache")
-@pytest.mark.parametrize("key", ["../../etc", ".", "a/b", "", "x" * 5000])
-def test_a_key_that_is_no_name_finds_nothing(key: str) -> None:
-    assert stored_stages(frame_of(make_result(key=key))).cases == []
-
-
-@pytest.mark.usefixtures("cache")
-def test_no_more_cases_and_bytes_than_a_page_has_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [make_result(seq=64 * number, key=str(number) * 64) for number in (1, 2, 3)]
-    for row in rows:
-        store_example(row.key or "", {"payload": "text"})
-    monkeypatch.setattr(stages, "MOST_CASES", 2)
-    assert len(stored_stages(frame_of(*rows)).cases) == 2
-    monkeypatch.setattr(stages, "LARGEST_PACKED", 10)
-    assert stored_stages(frame_of(*rows)).cases == []
 
 
 def test_folders_of_this_machine_are_not_shown(cache: ArtifactCache) -> None:

@@ -12,7 +12,7 @@ async function unpacked(packed) {
 
 function showStage(side, chosen, texts) {
   const name = document.getElementById(`stages-${side}`).value;
-  const text = texts === null ? TOO_OLD : (texts[name] ?? chosen.leftOut[name]);
+  const text = texts === null ? TOO_OLD : (texts[name] ?? chosen.left_out[name]);
   document.getElementById(`stages-${side}-text`).textContent = text;
 }
 
