@@ -96,9 +96,8 @@ from harness.oracle.reference import (
 from harness.oracle.wrong_rows import describe_wrong_rows
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import DTypeName, numpy_dtype
-from harness.problem.found_outputs import why_another, why_missing
 from harness.problem.inputs import Inputs
-from harness.problem.outputs import LOG_SUM_EXP, OUTPUT
+from harness.problem.outputs import LOG_SUM_EXP, OUTPUT, why_another, why_missing
 from harness.problem.projections import joined_heads
 
 PLAIN_ERROR_FACTOR = 2.0

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from typing import TYPE_CHECKING, Any
 
 from harness.problem.attention_problem import LISTS_OF_LENGTHS
+from harness.problem.fields import problem_fields
 from harness.problem.names_of_values import name_of_list
 from harness.reporting.distinct import first_rows, has_one_value, numbered
 from harness.reporting.frames import (
@@ -51,33 +52,11 @@ LONGEST_TEXT = 40
 USUAL_VALUES = (False, "full")
 """Values of columns that are not worth a word where all rows have them."""
 
+FIRST_NAMED = ("target", "threads", "dtype", "batch", "heads", "kv_heads", "head_dim", "head_dim_v")
+LABELS = {field.column_name: field.label for name, field in problem_fields().items() if name != "causal"}
 CAPTION_COLUMNS = {
-    "target": "target {}",
-    "threads": "threads {}",
-    "dtype": "{}",
-    "batch": "batch {}",
-    "heads": "heads {}",
-    "kv_heads": "key/value heads {}",
-    "head_dim": "head dim {}",
-    "head_dim_v": "value dim {}",
-    "seq_q": "seq {}",
-    "seq_kv": "key/value seq {}",
-    "mask": "mask {}",
-    "causal_alignment": "causal alignment {}",
-    "window": "window {}",
-    "boolean_mask": "boolean mask {}",
-    "mask_axes": "mask axes {}",
-    "kv_lengths": "key/value lengths {}",
-    "cu_seqlens_q": "query sequences {}",
-    "cu_seqlens_kv": "key/value sequences {}",
-    "scale": "scale {}",
-    "softcap": "softcap {}",
-    "bias": "bias {}",
-    "bias_axes": "bias axes {}",
-    "sinks": "sinks {}",
-    "log_sum_exp": "log-sum-exp {}",
-    "model_width": "model width {}",
-    "output_projection": "output projection {}",
+    name: "{}" if name == "dtype" else f"{LABELS.get(name, name)} {{}}"
+    for name in (*FIRST_NAMED, "seq_q", "seq_kv", "mask", *LABELS)
 }
 """How values of a problem column are named."""
 

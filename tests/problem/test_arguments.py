@@ -191,7 +191,7 @@ class TestReadingAProblem:
 
     def test_sizes_come_from_the_arrays_and_the_rest_from_fields(self) -> None:
         problem = self.of(causal=True, kv_lengths=np.array([2, 5]))
-        assert problem.describe() == "b2 h4/2 s3×5 d8 bf16 causal+lengths kv_lengths 2,5"
+        assert problem.describe() == "b2 h4/2 s3×5 d8 bf16 causal+lengths kv_lengths=2,5"
 
     @pytest.mark.parametrize(
         ("shape", "axes"),

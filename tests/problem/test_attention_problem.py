@@ -264,7 +264,7 @@ def test_description_names_what_differs_from_the_default():
         causal=True,
         scale=1,
     )
-    assert problem.describe() == "b2 h8/2 s5×7 d64/32 f16 causal scale1"
+    assert problem.describe() == "b2 h8/2 s5×7 d64/32 f16 causal scale=1"
 
 
 class TestStrictness:

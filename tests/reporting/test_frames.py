@@ -189,7 +189,7 @@ def test_different_problems_are_called_differently(column: str) -> None:
 
 def test_a_long_list_of_lengths_is_called_by_its_ends_and_a_digest() -> None:
     name = describe_problem(dict(make_result(kv_lengths=LONG)))
-    assert re.search(r" kv_lengths=7…1234 \(42 values, [0-9a-f]{8}\)$", name)
+    assert re.search(r" kv_lengths=7…1234 \(42 values, [0-9a-f]{8}\) ", name)
 
 
 def test_the_usual_scale_is_not_told() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from harness.problem.attention_problem import FLOP_CONVENTION
+from harness.problem.attention_problem import FLOP_CONVENTION, TOLD_WITH_OTHERS
+from harness.problem.fields import problem_fields
 from harness.reporting.frames import format_value, is_missing, records
 from harness.reporting.published.points import OUT_OF_MEMORY, PublishedPoint, PublishedProblem
 from harness.reporting.units import significant
@@ -15,9 +16,8 @@ if TYPE_CHECKING:
 
 PLAIN_MASKS = {"full": False, "causal": True, "causal-top-left": True}
 """The masks that sources publish numbers of, and whether they are causal."""
-ABSENT = ("softcap", "model_width")
-"""Columns that say nothing of a problem that sources publish numbers of."""
-UNTRUE = ("bias", "log_sum_exp")
+COMPARED = TOLD_WITH_OTHERS | {"scale", "sinks"}
+"""Fields that tell published problems apart, or that the name of the mask tells; others are as usual."""
 SHAPE = ("dtype", "batch", "heads", "kv_heads", "head_dim", "seq_q", "mask")
 """What a person is told that was compared."""
 MOST_VALUES = 4
@@ -29,8 +29,11 @@ def published_problem(row: Mapping[str, Any]) -> PublishedProblem | None:
         row["mask"] in PLAIN_MASKS
         and row["seq_q"] == row["seq_kv"]
         and row["head_dim"] == row["head_dim_v"]
-        and all(is_missing(row.get(name)) for name in ABSENT)
-        and not any(_is_true(row.get(name)) for name in UNTRUE)
+        and all(
+            is_missing(value := row.get(name)) or value == field.default
+            for name, field in problem_fields().items()
+            if name not in COMPARED
+        )
     )
     if not is_plain:
         return None

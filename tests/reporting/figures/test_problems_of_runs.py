@@ -116,7 +116,7 @@ def words_of_runs(caption: str) -> dict[str, str]:
 
 
 def test_every_column_that_tells_problems_apart_has_words() -> None:
-    assert set(PROBLEM_COLUMNS) == set(CAPTION_COLUMNS) == set(VALUES) - {"device", LENGTHS}
+    assert set(PROBLEM_COLUMNS) == set(CAPTION_COLUMNS) >= set(VALUES) - {"device", LENGTHS}
 
 
 def differing(column: str, values: Iterable[Any]) -> pd.DataFrame:
