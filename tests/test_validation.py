@@ -48,22 +48,17 @@ def test_settings_of_the_right_kind_are_taken(values: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"tile": "16"}, 'tile: found "16", expected an integer'),
-        ({"tile": [16]}, "tile: found [16], expected an integer"),
-        ({"tile": 16.0}, "tile: found 16.0, expected an integer"),
-        ({"tile": True}, "tile: found true, expected an integer"),
-        ({"tile": np.array([16])}, "tile: found [16], expected an integer"),
-        ({"fast": "no"}, 'fast: found "no", expected true or false'),
-        ({"fast": 1}, "fast: found 1, expected true or false"),
-        ({"share": "0.5"}, 'share: found "0.5", expected a number'),
-        ({"order": "c"}, "order: found \"c\", expected 'a' or 'b'"),
+        ({"tile": "16"}, 'tile: Input should be a valid integer, found "16"'),
+        ({"tile": np.array([16])}, "tile: Input should be a valid integer, found [16]"),
+        ({"fast": 1}, "fast: Input should be a valid boolean, found 1"),
+        ({"order": "c"}, "order: Input should be 'a' or 'b', found \"c\""),
         ({"tiel": 1}, "tiel: unknown key (did you mean tile?); allowed: tile, share, fast, order"),
     ],
 )
 def test_settings_of_another_kind_are_one_line(values: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError) as caught:
         validated(Settings, values)
-    assert messages(caught.value, Settings) == [message]
+    assert messages(caught.value, keys=Settings.model_fields) == [message]
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def returned_artifact(variant: Variant, case: Case, returned: object, folder: Pa
     try:  # a copy with changed fields was not validated
         artifact = Artifact.model_validate(returned.model_dump(warnings=False))
     except ValidationError as error:
-        raise PluginError(owner + messages(error, Artifact)[0]) from error
+        raise PluginError(owner + messages(error)[0]) from error
     wrong = (
         _of_another_problem(artifact, case) or _too_few_operations(artifact) or _no_files(artifact, folder)
     )

@@ -236,7 +236,7 @@ class Experiment(BaseModel):
         """Return each combination of a variant's parameters, those that are not set at their defaults."""
         owner = f"{key}." if variant in table.variant else ""
         settings = table.variant.get(variant, self.variant.get(variant, VariantSettings()))
-        return self._combinations("variant", variant, settings.parameters, owner, extra_keys=("where",))
+        return self._combinations("variant", variant, settings.parameters, owner)
 
     def _target_options(self, target: str, key: str, table: ProblemTable) -> list[Settings]:
         """Return each combination of a target's options, those that are not set at their defaults."""
@@ -250,7 +250,6 @@ class Experiment(BaseModel):
         name: str,
         axes: dict[str, tuple[ParameterValue, ...]],
         owner: str,
-        extra_keys: tuple[str, ...] = (),
     ) -> list[Settings]:
         """Return the product of a plugin's axes, each point validated, coerced and completed by its model.
 
@@ -270,7 +269,7 @@ class Experiment(BaseModel):
         for point in itertools.product(*axes.values()):
             values = dict(zip(axes, point, strict=True))
             try:
-                settings = checked(kind, name, values, setting, extra_keys)
+                settings = checked(kind, name, values, setting)
                 combinations.append(concrete(settings))
             except InputError as error:
                 mistakes += error.mistakes
@@ -327,7 +326,7 @@ def _checked(data: dict[str, Any], text: str, path: Path, profile: str | None) -
     try:
         experiment = Experiment.model_validate(with_tuples(data), strict=True)
     except ValidationError as error:
-        raise InputError(*(f"{source}: {line}" for line in messages(error, Experiment))) from error
+        raise InputError(*(f"{source}: {line}" for line in messages(error))) from error
     experiment._path, experiment._text, experiment._profile = path, text, profile
     mistakes = [f"{source}: {mistake}" for mistake in wrong_names(experiment)]
     if mistakes:

@@ -95,7 +95,7 @@ class AttentionProblem(BaseModel):
         try:
             super().__init__(**fields)
         except ValidationError as error:
-            raise InputError(*messages(error, type(self))) from error
+            raise InputError(*messages(error, keys=type(self).model_fields)) from error
 
     # Pydantic calls a constructor of one's own when it reads JSON, too; there its own errors are expected.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]

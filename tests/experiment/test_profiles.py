@@ -116,7 +116,7 @@ def test_the_data_of_the_file_are_not_changed() -> None:
         ),
         (
             "[profiles.small.timing]\nbudget_s = 0\n",
-            "trial.toml (profile small): timing.budget_s: found 0, expected a positive number",
+            "trial.toml (profile small): timing.budget_s: Input should be greater than 0, found 0",
         ),
         (
             "[profiles.small.variant.flsh]\ntile_q = 3\n",

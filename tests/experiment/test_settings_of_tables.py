@@ -66,8 +66,8 @@ def test_a_case_of_another_experiment_has_the_settings_of_the_whole() -> None:
             'distributions = ["constants"]',
             "problems[0].check.distributions: unknown distribution 'constants'",
         ),
-        ("seed = 2", "problems[0].check.seed: unknown key"),
-        ("distributions = []", "problems[0].check.distributions"),
+        ("seed = 2", "problems.0.check.seed: Extra inputs are not permitted"),
+        ("distributions = []", "problems.0.check.distributions"),
     ],
 )
 def test_wrong_settings_of_a_table_are_told(line: str, told: str) -> None:

@@ -124,7 +124,7 @@ class TestBadInput:
                 ["flash", "--target", "cpu:foo"],
                 "--target: unknown chip of cpu 'foo'; expected one of host, avx2, avx512",
             ),
-            (["flash", "--heads", "0"], "--heads: found 0, expected a positive integer"),
+            (["flash", "--heads", "0"], "--heads: Input should be greater than 0, found 0"),
             (
                 ["flash", "--heads", "3", "--kv-heads", "2"],
                 "problem: heads 3 is not a multiple of kv_heads 2",

@@ -224,9 +224,9 @@ class TestReadingAProblem:
             ({"casual": True}, r"casual: unknown key \(did you mean causal\?\); allowed: variant, "),
             ({"varient": "naive"}, r"varient: unknown key \(did you mean variant\?\); allowed: variant, "),
             ({"heads": 4}, "heads: unknown key"),
-            ({"kv_lengths": [1.5, 2.0]}, "kv_lengths: found 1.5, expected an integer"),
-            ({"causal": "no"}, 'causal: found "no", expected true or false'),
-            ({"scale": "0.5"}, 'scale: found "0.5", expected a number'),
+            ({"kv_lengths": [1.5, 2.0]}, "kv_lengths.0: Input should be a valid integer, found 1.5"),
+            ({"causal": "no"}, 'causal: Input should be a valid boolean, found "no"'),
+            ({"scale": "0.5"}, 'scale: Input should be a valid number, found "0.5"'),
         ],
     )
     def test_a_wrong_field_is_named(self, fields: dict[str, Any], message: str) -> None:

@@ -6,7 +6,7 @@ from harness.errors import InputError
 from harness.oracle.expected import reference
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
-from harness.problem.inputs import DISTRIBUTIONS, lengths_of, make_guarded_inputs, make_inputs
+from harness.problem.inputs import DISTRIBUTIONS, guarded, lengths_of, make_inputs
 
 PROBLEMS = {
     "plain": AttentionProblem(heads=2, seq_q=37, head_dim=8),
@@ -186,12 +186,11 @@ def test_cancelling_values_leave_little():
 @pytest.mark.parametrize("fields", [{"mask": True, "bias": True, "sinks": True}, {"model_width": 24}])
 def test_guarded_inputs_are_those_that_are_drawn(fields):
     problem = AttentionProblem(heads=2, seq_q=9, head_dim=8, **fields)
-    drawn, guarded = make_inputs(problem, "normal", 3), make_guarded_inputs(problem, "normal", 3)
-    assert drawn.arrays().keys() == guarded.arrays().keys()
-    for name, array in guarded.arrays().items():
+    drawn, copies = make_inputs(problem), guarded(make_inputs(problem))
+    assert drawn.arrays().keys() == copies.arrays().keys()
+    for name, array in copies.arrays().items():
         assert np.array_equal(array, drawn.arrays()[name])
         assert array.base is not None
-    assert (guarded.projections is None) == (problem.model_width is None)
 
 
 PROJECTED = {"heads": 4, "kv_heads": 2, "seq_q": 200, "head_dim": 16, "model_width": 24}
