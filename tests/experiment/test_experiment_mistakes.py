@@ -153,26 +153,3 @@ def test_conditions_that_leave_no_case(file: Path) -> None:
 
 def test_no_problem_at_all(file: Path) -> None:
     assert error_of(file, HEAD) == "no problem is given; expected a table [problem] or [[problems]]"
-
-
-def test_missing_file(tmp_path: Path) -> None:
-    missing = tmp_path / "missing.toml"
-    with pytest.raises(InputError, match=r"missing\.toml: no such file; expected an experiment in TOML"):
-        load_experiment(missing)
-
-
-def test_folder(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is a folder; expected an experiment in TOML"):
-        load_experiment(tmp_path)
-
-
-def test_below_a_file(file: Path) -> None:
-    file.write_text("")
-    with pytest.raises(InputError, match=r"x\.toml: Not a directory; expected an experiment in TOML"):
-        load_experiment(file / "x.toml")
-
-
-def test_not_utf8(file: Path) -> None:
-    file.write_bytes(b'name = "\xff"')
-    with pytest.raises(InputError, match=r"not UTF-8 text \(byte 8\); expected an experiment in TOML"):
-        load_experiment(file)

@@ -52,13 +52,6 @@ def test_a_table_s_problems_have_its_settings_and_the_first_table_counts() -> No
     assert tables.check_of(cases[64]).distributions == ("normal", "uniform")
 
 
-def test_a_case_of_another_experiment_has_the_settings_of_the_whole() -> None:
-    tables = experiment()
-    (other,) = experiment(TEXT.replace("[16, 32]", "8").replace("[32, 64]", "8")).cases()
-    assert tables.check_of(other) == tables.check
-    assert tables.is_timed(other)
-
-
 @pytest.mark.parametrize(
     ("line", "told"),
     [

@@ -145,14 +145,6 @@ def test_scores_may_be_capped_as_kernels_do_it(softcap: float, causal: bool, dis
         assert verdict.error_ratio < 0.9
 
 
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
-def test_scores_that_are_not_capped_are_wrong(dtype: str) -> None:
-    problem = AttentionProblem(heads=2, seq_q=64, head_dim=64, softcap=20.0, dtype=dtype)
-    inputs = make_inputs(problem, "large-logits")
-    uncapped = same_precision(inputs, problem.model_copy(update={"softcap": None}))
-    assert not expect(inputs, problem).check(uncapped).ok
-
-
 @pytest.mark.parametrize("sizes", [{"seq_q": 1}, {"seq_q": 24, "mask": True}])
 def test_projections_may_be_summed_one_product_after_another(sizes: dict[str, Any]) -> None:
     problem = AttentionProblem(
@@ -251,13 +243,6 @@ def test_honest_kernel_passes_decoding_a_single_query(dtype, distribution):
     assert passed == [True] * 20
 
 
-@pytest.mark.parametrize("distribution", ["normal", "uniform", "constant", "large-logits"])
-def test_sequential_summation_passes(distribution):
-    problem = AttentionProblem(heads=1, seq_q=128, seq_kv=16384, head_dim=64)
-    inputs = make_inputs(problem, distribution)
-    assert expect(inputs, problem).check(sequential(inputs, problem)).ok
-
-
 @pytest.mark.parametrize("distribution", ["normal", "uniform", "large-logits"])
 @pytest.mark.parametrize("head_dim", sweep([2048, 4096], but=[2048]))
 def test_sequential_summation_passes_at_wide_heads(head_dim, distribution):
@@ -310,51 +295,12 @@ def test_row_that_sees_no_key_is_zero():
     assert not same_precision(inputs, problem)[0, 0, :6].any()
 
 
-def test_row_with_only_minus_infinite_scores_is_zero():
-    problem = AttentionProblem(heads=1, seq_q=3, seq_kv=5, head_dim=8, bias=True)
-    inputs = make_inputs(problem)
-    inputs.bias[0, 0, 1] = -np.inf
-    assert np.array_equal(reference(inputs, problem)[0, 0, 1], np.zeros(8))
-    assert np.array_equal(same_precision(inputs, problem)[0, 0, 1], np.zeros(8))
-
-
-def test_shifting_all_scores_of_a_row_changes_nothing():
-    problem = AttentionProblem(heads=2, seq_q=20, seq_kv=30, head_dim=8, bias=True)
-    inputs = make_inputs(problem)
-    shifted = dataclasses.replace(inputs, bias=inputs.bias + np.float32(4))
-    shifted_back = dataclasses.replace(inputs, bias=shifted.bias - np.float32(4))
-    np.testing.assert_allclose(
-        reference(shifted, problem), reference(shifted_back, problem), rtol=1e-12, atol=1e-13
-    )
-
-
-def test_order_of_the_keys_does_not_matter():
-    problem = AttentionProblem(heads=2, seq_q=20, seq_kv=300, head_dim=8)
-    inputs = make_inputs(problem)
-    order = np.random.default_rng(0).permutation(300)
-    permuted = dataclasses.replace(inputs, k=inputs.k[:, :, order], v=inputs.v[:, :, order])
-    np.testing.assert_allclose(
-        reference(permuted, problem), reference(inputs, problem), rtol=1e-11, atol=1e-13
-    )
-
-
 def test_log_sum_exp_is_that_of_the_scores():
     problem = AttentionProblem(heads=1, seq_q=5, seq_kv=7, head_dim=4)
     inputs = make_inputs(problem)
     scores = problem.scale * inputs.q[0, 0].astype(np.float64) @ inputs.k[0, 0].astype(np.float64).T
     expected = np.log(np.exp(scores).sum(axis=1))
     np.testing.assert_allclose(exact_attention(inputs, problem).log_sum_exp[0, 0], expected, rtol=1e-13)
-
-
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
-def test_same_precision_rounds_scores_probabilities_and_output(dtype):
-    problem = AttentionProblem(heads=1, seq_q=50, head_dim=16, dtype=dtype)
-    inputs, kind = make_inputs(problem), numpy_dtype(dtype)
-    q, k, v = (array[0, 0].astype(np.float32) for array in (inputs.q, inputs.k, inputs.v))
-    scores = (q @ k.T * np.float32(problem.scale)).astype(kind).astype(np.float32)
-    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-    weights = (weights / weights.sum(axis=1, keepdims=True)).astype(kind).astype(np.float32)
-    assert np.array_equal(same_precision(inputs, problem)[0, 0], (weights @ v).astype(kind))
 
 
 def test_tolerance_shrinks_with_the_rows():
@@ -422,11 +368,6 @@ def test_wrong_shape_is_a_verdict(small):
     assert (verdict.ok, verdict.first_bad) == (False, "output shape (1, 2, 6, 4), expected (2, 2, 6, 4)")
 
 
-def test_wrong_dtype_is_a_verdict(small):
-    verdict = small.check(small.reference)
-    assert (verdict.ok, verdict.first_bad) == (False, "output dtype float64, expected float32")
-
-
 def test_row_that_must_be_zero_allows_no_error():
     problem = AttentionProblem(heads=1, seq_q=3, seq_kv=1, head_dim=4, causal=True)
     expected = expect(make_inputs(problem), problem)
@@ -443,12 +384,6 @@ def test_packed_output_names_the_token():
     output = right(expected)
     output[5, 1] = 9
     assert expected.check(output).first_bad == "token 5, head 1"
-
-
-def test_no_tokens_at_all_is_accepted():
-    problem = AttentionProblem(heads=2, head_dim=4, cu_seqlens_q=(0, 0), cu_seqlens_kv=(0, 0))
-    expected = expect(make_inputs(problem), problem)
-    assert expected.check(np.zeros((0, 2, 4), np.float32)).ok
 
 
 def test_inputs_without_a_finite_result_are_refused():
@@ -471,12 +406,6 @@ def test_expected_survives_a_file(tmp_path, tokens):
     for name in ("reference", "tolerance", "log_sum_exp"):
         assert np.array_equal(getattr(loaded, name), getattr(expected, name))
     assert loaded.check(expected.reference.astype(numpy_dtype("bf16"))).ok
-
-
-def test_something_else_than_an_expected_output_is_refused(tmp_path):
-    (tmp_path / "expected.npy").write_text("not it")
-    with pytest.raises(InputError, match=r"expected\.npy: cannot read an expected output"):
-        Expected.load(tmp_path / "expected.npy")
 
 
 EPS_F32 = 2.0**-23

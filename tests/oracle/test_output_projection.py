@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.errors import InputError
 from harness.oracle.expected import expect, same_precision
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs, make_inputs
@@ -82,8 +81,3 @@ def test_rows_that_see_nothing_are_exactly_0():
     assert len(sees_nothing)
     output[1, sees_nothing[0]] = 1e-30
     assert not expected.check(output).ok
-
-
-def test_an_output_projection_needs_tokens():
-    with pytest.raises(InputError, match="expected a model_width"):
-        AttentionProblem(heads=1, seq_q=4, head_dim=8, output_projection=True)
