@@ -140,7 +140,7 @@ class Executable(_OfThisProcess, ABC):
         q: np.ndarray,
         k: np.ndarray,
         v: np.ndarray,
-        **operands: np.ndarray | None,
+        **operands: Any,
     ) -> Any:
         """Compute attention of q, k and v (shapes and dtype of the problem it was built for).
 

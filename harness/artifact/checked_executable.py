@@ -70,7 +70,7 @@ class CheckedExecutable(Executable):
         named = {"q": q, "k": k, "v": v} | {
             name: given for name, given in operands.items() if given is not None
         }
-        arrays = {name: as_array(name, given) for name, given in named.items()}
+        arrays: dict[str, Any] = {name: as_array(name, given) for name, given in named.items()}
         if self._keeps_inputs:
             return super().__call__(**arrays)
         inputs = Inputs(**arrays)

@@ -65,7 +65,7 @@ def _shared(given: Any) -> np.ndarray:
 
 
 def problem_of(
-    arrays: Mapping[str, np.ndarray], operands: Mapping[str, np.ndarray | None], fields: Mapping[str, Any]
+    arrays: Mapping[str, np.ndarray], operands: Mapping[str, Any], fields: Mapping[str, Any]
 ) -> AttentionProblem:
     """Return the problem of q, k and v with these operands (mask, bias, sinks) and other fields, all checked.
 
