@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from harness.problem.attention_problem import LISTS_OF_LENGTHS
+from harness.problem.attention_problem import LISTS_OF_LENGTHS, TOLD_WITH_OTHERS
 from harness.problem.fields import problem_fields
 from harness.problem.names_of_values import name_of_list
 from harness.reporting.distinct import first_rows, has_one_value, numbered
@@ -54,6 +54,7 @@ USUAL_VALUES = (False, "full")
 
 FIRST_NAMED = ("target", "threads", "dtype", "batch", "heads", "kv_heads", "head_dim", "head_dim_v")
 LABELS = {field.column_name: field.label for name, field in problem_fields().items() if name != "causal"}
+DEFAULTS = {name: field.default for name, field in problem_fields().items() if name not in TOLD_WITH_OTHERS}
 CAPTION_COLUMNS = {
     name: "{}" if name == "dtype" else f"{LABELS.get(name, name)} {{}}"
     for name in (*FIRST_NAMED, "seq_q", "seq_kv", "mask", *LABELS)
@@ -241,9 +242,10 @@ def _is_named(frame: pd.DataFrame, column: str) -> bool:
     if column == "seq_q":
         is_of_runs = RUN_LABEL in frame and not several_values(frame, RUN_COLUMNS, column)
         return is_of_runs or values.nunique() == 1
+    usual = (*USUAL_VALUES, DEFAULTS.get(column, False))
     if len(values) and has_one_value(values):
-        return is_missing(values.iloc[0]) or values.iloc[0] not in USUAL_VALUES
-    return not bool(values.isin(USUAL_VALUES).all())
+        return is_missing(values.iloc[0]) or values.iloc[0] not in usual
+    return not bool(values.isin(usual).all())
 
 
 def _machines(manifests: Sequence[Manifest], names: Sequence[str]) -> dict[RunKey, str]:

@@ -129,10 +129,10 @@ class TestBadInput:
                 ["flash", "--heads", "3", "--kv-heads", "2"],
                 "problem: heads 3 is not a multiple of kv_heads 2",
             ),
-            (["flash", "--dtype", "f8"], "--dtype: found \"f8\", expected 'f32', 'f16' or 'bf16'"),
+            (["flash", "--dtype", "f8"], "--dtype: Input should be 'f32', 'f16' or 'bf16', found \"f8\""),
             (
                 ["flash", "--causal-alignment", "left"],
-                "--causal-alignment: found \"left\", expected 'bottom-right' or",
+                "--causal-alignment: Input should be 'bottom-right' or",
             ),
             (["flash", "--seq", "x"], "Invalid value for '--seq': "),
             (["flash", "--window", "3"], '--window: found "3", expected 2 integers or none, such as 128,0'),
