@@ -82,7 +82,6 @@ import ml_dtypes
 import numpy as np
 
 from harness.errors import InputError
-from harness.oracle.magnitudes import largest_finite, largest_possible
 from harness.oracle.plain_errors import plain_errors, rows_that_underflow
 from harness.oracle.reference import (
     Reference,
@@ -404,10 +403,16 @@ def require_scores_in_range(inputs: Inputs, problem: AttentionProblem) -> None:
     products are computed only where their largest components could give such scores.
     """
     factor = abs(problem.scale) * problem.head_dim
-    if factor * largest_possible(numpy_dtype(problem.dtype)) ** 2 < LARGEST_SCORE:
+    if factor * float(ml_dtypes.finfo(numpy_dtype(problem.dtype)).max) ** 2 < LARGEST_SCORE:
         return
-    if not factor * largest_finite(inputs.q) * largest_finite(inputs.k) < LARGEST_SCORE:
+    if not factor * _largest_finite(inputs.q) * _largest_finite(inputs.k) < LARGEST_SCORE:
         _require_in_range(largest_product(inputs, problem))
+
+
+def _largest_finite(array: np.ndarray) -> float:
+    """Return the largest absolute value of the finite elements, 0 where there is none."""
+    magnitudes = np.abs(array.astype(np.float32, copy=False))
+    return float(np.max(magnitudes, where=np.isfinite(magnitudes), initial=0.0))
 
 
 def _require_in_range(product: float) -> None:
