@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
 
-from harness.errors import LONGEST_LINE, MOST_LINES, InputError
+from harness.errors import MOST_LINES, InputError
 from harness.validation import closest, each_once, messages, plain, validated
 
 
@@ -85,13 +85,7 @@ def test_one_and_true_are_different_values() -> None:
 
 
 class TestInputError:
-    def test_a_line_is_cut(self) -> None:
-        assert len(InputError("x" * 10**6).lines[0]) == LONGEST_LINE
-
     def test_of_many_mistakes_the_first_are_told(self) -> None:
         lines = InputError(*itertools.repeat("wrong", 20_000)).lines
         assert len(lines) == MOST_LINES + 1
         assert lines[-1] == f"and {20_000 - MOST_LINES} more mistakes"
-
-    def test_what_steers_a_terminal_is_spelled_out(self) -> None:
-        assert InputError("a \x1b[31m·").lines == (r"a \x1b[31m·",)

@@ -26,7 +26,7 @@ from harness.errors import HarnessError, InputError
 from harness.experiment.axes import CONDITION_NAMES, problem_values
 from harness.experiment.case_settings import Settings, checked, concrete
 from harness.experiment.condition import holds, parse_condition
-from harness.experiment.experiment_file import named_source, text_of, toml_of, with_tuples
+from harness.experiment.experiment_file import named_source, text_of, toml_of
 from harness.experiment.mistakes import wrong_names
 from harness.experiment.problem_table import ProblemTable
 from harness.experiment.profiles import mistakes_in_profiles, profile_names, unknown_profile, with_profile
@@ -41,7 +41,7 @@ from harness.experiment.settings import (
 )
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
-from harness.validation import messages, shown
+from harness.validation import messages, plain_entries, shown
 
 Plan = tuple[dict[str, list[Settings]], dict[str, list[Settings]]]
 """For a table each combination of the options of each target, and of the parameters of each variant."""
@@ -304,7 +304,7 @@ def load_experiment(path: Path | str, profile: str | None = None) -> Experiment:
 def parse_experiment(text: str, path: Path, profile: str | None = None) -> Experiment:
     """Check the text of an experiment that was read from a path, see `load_experiment`."""
     data = toml_of(text, path)
-    wrong = list(mistakes_in_profiles(data))
+    wrong = mistakes_in_profiles(data)
     if wrong:
         raise InputError(*(f"{path}: {line}" for line in wrong))
     unknown = None if profile is None else unknown_profile(profile, data)
@@ -324,9 +324,11 @@ def _checked(data: dict[str, Any], text: str, path: Path, profile: str | None) -
             "to [problem] stand in [problem.variant.NAME] and [problem.target.NAME]"
         )
     try:
-        experiment = Experiment.model_validate(with_tuples(data), strict=True)
+        experiment = Experiment.model_validate(plain_entries(data), strict=True)
     except ValidationError as error:
         raise InputError(*(f"{source}: {line}" for line in messages(error))) from error
+    except ValueError as error:
+        raise InputError(f"{source}: {error}") from error
     experiment._path, experiment._text, experiment._profile = path, text, profile
     mistakes = [f"{source}: {mistake}" for mistake in wrong_names(experiment)]
     if mistakes:

@@ -344,16 +344,6 @@ class AttentionProblem(BaseModel):
         return b, h, q, k
 
     @property
-    def causal_shift(self) -> int | None:
-        """Offset s such that query i sees keys j ≤ i + s, or None without a causal mask.
-
-        For sequences of full length; with `kv_lengths` the shift differs by batch entry.
-        """
-        if not self.causal:
-            return None
-        return self.seq_kv - self.seq_q if self.causal_alignment == "bottom-right" else 0
-
-    @property
     def window_sides(self) -> Window:
         """The window's sides, no longer than the longest sequence has room for; None: unlimited."""
         return shortened_window(self.window, self.seq_q, self.seq_kv)
