@@ -12,15 +12,11 @@ from pydantic import computed_field
 
 from harness import plugins
 from harness.__main__ import main
-from harness.building.alternatives import alternatives
-from harness.building.support import all_chips
 from harness.cli import doctor
 from harness.errors import InputError, PluginError
 from harness.experiment.case_settings import asked_for, checked, complete_case
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.case import Case
 from harness.running.failure_kinds import failure_kind
-from harness.targets.base import Capability, TargetOptions
 from harness.variants.base import Parameters
 
 
@@ -73,22 +69,6 @@ class Computes(Faulty):
     parameters = ComputedParameters
 
 
-class WithoutChips:
-    """A target that cannot say its chips."""
-
-    summary = "no chips"
-    options = TargetOptions
-
-    def capabilities(self) -> list[Capability]:
-        return [Capability(action="build", available=True, detail="always")]
-
-    def chips(self) -> dict[str, str]:
-        raise OSError("no driver")
-
-    def why_unsupported(self, chip: object, problem: object) -> str | None:
-        return "it has no chips"
-
-
 @pytest.fixture(autouse=True)
 def faulty_plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     found = {
@@ -103,7 +83,6 @@ def faulty_plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     registered = plugins._registered
     targets = {
         "number": EntryPoint("number", "builtins:int", "harness.targets"),
-        "without-chips": EntryPoint("without-chips", f"{__name__}:WithoutChips", "harness.targets"),
     }
     added = {"variant": found, "target": targets}
     monkeypatch.setattr(plugins, "_registered", lambda kind: {**registered(kind), **added.get(kind, {})})
@@ -140,20 +119,6 @@ def test_what_parameters_compute_is_no_parameter() -> None:
     assert asked_for("variant", "computes", case.params) == {"tile": 3}
 
 
-def test_a_target_that_cannot_say_its_chips_is_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    reason = "target 'without-chips' (test_plugins:WithoutChips) cannot say its chips: OSError: no driver"
-    with pytest.raises(PluginError, match=re.escape(reason)):
-        plugins.check_target("without-chips:one")
-    assert main(["ir", "flash", "--target", "without-chips:one"]) == 1
-    assert capsys.readouterr().err == f"harness: {reason}\n"
-    assert main(["list", "targets"]) == 0
-    listed = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
-    assert ["without-chips", reason] in listed
-    found = [finding for finding in doctor.target_findings() if finding.name == "without-chips"]
-    assert [(finding.state, finding.detail) for finding in found] == [(doctor.State.FAULTY, reason)]
-    assert "without-chips" not in " ".join(all_chips())
-
-
 @pytest.mark.parametrize(
     "command",
     [
@@ -171,13 +136,6 @@ def test_a_command_that_names_a_plugin_of_another_kind_is_one_line(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert re.fullmatch(r"harness: (variant|target) .* is no (variant|target): .*\n", captured.err)
-
-
-def test_the_list_of_stages_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["list", "stages"]) == 0
-    out = capsys.readouterr().out
-    assert "cannot say its stages: RuntimeError: no stages" in out
-    assert "flash payload" in out
 
 
 def test_the_doctor_goes_on() -> None:
@@ -226,13 +184,6 @@ def test_a_target_that_is_almost_right_is_suggested(name: str, message: str) -> 
         plugins.check_target(name)
 
 
-@pytest.mark.parametrize(
-    ("target", "name", "chip"), [("cpu", "cpu", None), ("cuda:sm_90a", "cuda", "sm_90a")]
-)
-def test_a_target_s_name_has_two_parts(target: str, name: str, chip: str | None) -> None:
-    assert (plugins.name_of(target), plugins.chip_of(target)) == (name, chip)
-
-
 def test_variants_that_serve_an_experiment_are_not_offered_to_users() -> None:
     not_offered = {"twin", "slowed-twin", "padded"}
     assert not_offered <= set(plugins.names("variant"))
@@ -240,13 +191,6 @@ def test_variants_that_serve_an_experiment_are_not_offered_to_users() -> None:
     with pytest.raises(InputError) as raised:
         plugins.check_name("variant", "twinn")
     assert "twin," not in str(raised.value)
-
-
-def test_other_variants_that_can_do_a_problem_are_none_that_test_the_measurement() -> None:
-    problem = AttentionProblem(heads=1, seq_q=64, head_dim=16)
-    found = alternatives(Case(problem=problem, variant="naive", target="cpu"))
-    assert "flash" in found
-    assert not {"twin", "slowed-twin"} & set(found)
 
 
 def test_lists_go_on_beside_a_target_that_cannot_be_imported(

@@ -18,7 +18,7 @@ from harness.building.case_build import find_key
 from harness.errors import HarnessError, InputError, PluginError
 from harness.experiment.case_settings import checked, complete_case, concrete
 from harness.problem.attention_problem import AttentionProblem
-from harness.targets.base import TargetOptions, TileSizes
+from harness.targets.base import TileSizes
 from harness.variants.base import Parameters
 
 Registered = Callable[[str, Any], None]
@@ -46,34 +46,6 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Registered]:
     plugins._made.clear()
 
 
-def target(**values: Any) -> Any:
-    """Return a class of a target that has these answers."""
-    answers = {"chips": {}, "capabilities": [], "stages": (), **values}
-    return type(
-        "Odd",
-        (),
-        {
-            "options": answers.get("options", TargetOptions),
-            "summary": "an odd target",
-            "stages": answers["stages"],
-            "chips": lambda self: answers["chips"],
-            "capabilities": lambda self: answers["capabilities"],
-        },
-    )
-
-
-@pytest.mark.parametrize("found", [None])
-def test_capabilities_that_are_none_make_a_target_faulty(
-    registered: Registered, found: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    registered("target", target(capabilities=found))
-    main(["doctor"])
-    out = capsys.readouterr().out
-    (line,) = (line for line in out.splitlines() if line.split()[:1] == ["odd"])
-    assert "faulty" in line
-    assert "cpu build" in out
-
-
 def variant(**values: Any) -> Any:
     """Return a class of a variant that has these answers."""
     answers = {"supports": None, "tool_versions": {}, **values}
@@ -94,7 +66,6 @@ def variant(**values: Any) -> Any:
     "answers",
     [
         {},
-        {"summary": "odd", "tool_versions": None},
         {"summary": "odd", "supports": 5},
     ],
 )
@@ -189,15 +160,6 @@ def test_an_answer_of_a_target_that_is_none_is_one_line(
 ) -> None:
     monkeypatch.setattr(type(plugins.target("cpu")), method, lambda *arguments: answer)
     with pytest.raises(PluginError, match=rf"^target 'cpu' \(\S+\) cannot say .*{message}"):
-        find_key(CASE)
-
-
-def test_a_method_of_a_target_that_raises_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*arguments: object) -> None:
-        raise ZeroDivisionError("division by zero")
-
-    monkeypatch.setattr(type(plugins.target("cpu")), "device", fail)
-    with pytest.raises(PluginError, match=r"^target 'cpu' .*\(device\): ZeroDivisionError: division"):
         find_key(CASE)
 
 

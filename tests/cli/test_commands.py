@@ -7,7 +7,6 @@ from example_results import example_result, failed_result
 from recorded_calls import EXPERIMENT, Calls, error_line
 
 from harness.__main__ import main
-from harness.cli import doctor
 from harness.errors import RunInterrupted
 from harness.status import Status
 
@@ -131,10 +130,6 @@ class TestReport:
         assert calls.reports == []
         assert capsys.readouterr().out == "figure: throughput.png\n"
 
-    def test_settings_without_their_figure_are_refused(self, capsys: pytest.CaptureFixture[str]) -> None:
-        message = error_line(capsys, "report", "a", "--set", "style=bars")
-        assert message == "--set: found no --figure, expected the figure that the settings are for"
-
     def test_an_edited_experiment_labels_and_rows(self, calls: Calls) -> None:
         options = ["--experiment", "trial", "--label", "before", "--label", "after", "--rows"]
         assert main(["report", "a", "b", "--out", "both", *options]) == 0
@@ -197,13 +192,6 @@ class TestDoctor:
     def test_findings_are_printed(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["doctor"]) == 0
         assert "cpu build" in capsys.readouterr().out
-
-    def test_a_broken_installation_is_told_by_the_exit_status(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        finding = doctor.Finding(
-            section="packages", name="numpy", state=doctor.State.BROKEN, detail="not installed"
-        )
-        monkeypatch.setattr(doctor, "diagnose", lambda: [finding])
-        assert main(["doctor"]) == 1
 
 
 class TestTextFromElsewhere:

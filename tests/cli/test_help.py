@@ -21,14 +21,6 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-@pytest.mark.parametrize("command", [["list", "variants"], ["doctor"], ["--help"]])
-def test_a_closed_pipe_is_no_failed_case(command: list[str]) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", CLOSED_PIPE, *command], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (141, "")
-
-
 @pytest.mark.parametrize("arguments", [[], ["--help"]])
 def test_the_commands_are_listed(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
     assert main(arguments) == 0

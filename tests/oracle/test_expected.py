@@ -276,16 +276,6 @@ def test_scores_that_f32_is_too_small_for_are_refused(scale):
     assert len(caught.value.lines) == 1
 
 
-@pytest.mark.parametrize("kv_lengths", [None, (50, 200)])
-def test_constant_scores_give_the_mean(kv_lengths):
-    problem = AttentionProblem(batch=2, heads=2, seq_q=130, seq_kv=200, head_dim=8, kv_lengths=kv_lengths)
-    inputs = make_inputs(problem, "constant")
-    for b, length in enumerate(kv_lengths or (200, 200)):
-        mean = inputs.v[b, :, :length].astype(np.float64).mean(axis=1, keepdims=True)
-        found = reference(inputs, problem)[b]
-        np.testing.assert_allclose(found, np.broadcast_to(mean, found.shape), rtol=1e-12, atol=1e-14)
-
-
 def test_row_that_sees_no_key_is_zero():
     problem = AttentionProblem(heads=1, seq_q=10, seq_kv=4, head_dim=8, causal=True)
     inputs = make_inputs(problem)
@@ -328,12 +318,6 @@ def right(expected: Expected) -> np.ndarray:
     return expected.reference.astype(np.float32)
 
 
-def test_right_output_is_accepted(small):
-    verdict = small.check(right(small))
-    assert verdict.ok
-    assert verdict.max_abs_error == np.abs(right(small) - small.reference).max()
-
-
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_non_finite_output_is_an_infinite_error(small, value):
     output = right(small)
@@ -366,16 +350,6 @@ def test_error_just_above_the_tolerance_is_refused_and_below_is_not(small):
 def test_wrong_shape_is_a_verdict(small):
     verdict = small.check(right(small)[:1])
     assert (verdict.ok, verdict.first_bad) == (False, "output shape (1, 2, 6, 4), expected (2, 2, 6, 4)")
-
-
-def test_row_that_must_be_zero_allows_no_error():
-    problem = AttentionProblem(heads=1, seq_q=3, seq_kv=1, head_dim=4, causal=True)
-    expected = expect(make_inputs(problem), problem)
-    output = right(expected)
-    assert expected.check(output).ok
-    output[0, 0, 0, 0] = 1e-30
-    verdict = expected.check(output)
-    assert (verdict.ok, verdict.error_ratio, verdict.first_bad) == (False, np.inf, "head 0, query 0")
 
 
 def test_packed_output_names_the_token():
