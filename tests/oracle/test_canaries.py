@@ -29,8 +29,8 @@ def accepted_canaries(problem: AttentionProblem) -> list[str]:
 
 
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
-@pytest.mark.parametrize("seq", sweep([64, 333, 1024], but=[64, 333]))
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["bf16"]))
+@pytest.mark.parametrize("seq", sweep([64, 333, 1024], but=[333]))
 def test_every_canary_is_refused(seq, dtype, causal):
     problem = AttentionProblem(heads=2, seq_q=seq, head_dim=64, dtype=dtype, causal=causal)
     unchanged = [name for name, canary in CANARIES.items() if not canary.applies(problem)]
@@ -78,8 +78,8 @@ def test_every_canary_is_refused_where_sums_are_of_many_tiles(dtype):
 LARGE_SCALES = [1e3, 1e5, 1e6, 1e9, 1e12, 1e20]
 
 
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
-@pytest.mark.parametrize("scale", sweep(LARGE_SCALES, but=[1e6, 1e20]))
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["bf16"]))
+@pytest.mark.parametrize("scale", sweep(LARGE_SCALES, but=[1e20]))
 def test_every_canary_is_refused_at_large_scales(scale, dtype):
     problem = AttentionProblem(heads=2, seq_q=256, head_dim=64, dtype=dtype, scale=scale)
     inputs = make_inputs(problem)
@@ -89,8 +89,8 @@ def test_every_canary_is_refused_at_large_scales(scale, dtype):
     assert [c.summary for c in applied if expected.check(c.make(inputs, problem, expected)).ok] == []
 
 
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
-@pytest.mark.parametrize("head_dim", [1, 2, 8])
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["bf16"]))
+@pytest.mark.parametrize("head_dim", sweep([1, 2, 8], but=[2]))
 @pytest.mark.parametrize("scale", [1e8, -1e20])
 def test_zeros_are_refused_at_large_scales_of_narrow_heads(head_dim, scale, dtype):
     problem = AttentionProblem(heads=1, seq_q=32, head_dim=head_dim, scale=scale, dtype=dtype)
@@ -100,7 +100,7 @@ def test_zeros_are_refused_at_large_scales_of_narrow_heads(head_dim, scale, dtyp
 
 @pytest.mark.slow
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["bf16"]))
 @pytest.mark.parametrize("seq", [4096, 16384])
 def test_every_canary_is_refused_at_long_sequences(seq, dtype, causal):
     problem = AttentionProblem(heads=2, seq_q=seq, head_dim=64, dtype=dtype, causal=causal)

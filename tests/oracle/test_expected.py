@@ -135,7 +135,7 @@ def capped_by_exponentials(inputs: Inputs, problem: AttentionProblem) -> np.ndar
 
 @pytest.mark.parametrize("distribution", ["normal", "uniform"])
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("softcap", [20.0, 50.0, 200.0])
+@pytest.mark.parametrize("softcap", sweep([20.0, 50.0, 200.0], but=[50.0]))
 def test_scores_may_be_capped_as_kernels_do_it(softcap: float, causal: bool, distribution: str) -> None:
     problem = AttentionProblem(heads=2, seq_q=64, head_dim=64, softcap=softcap, causal=causal)
     for seed in range(3):
@@ -221,7 +221,7 @@ def test_honest_kernel_passes_small_problems(problem, distribution, dtype, seed)
     assert expected.check(same_precision(inputs, problem)).ok
 
 
-@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["f32", "bf16"]))
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["bf16"]))
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("causal", sweep([False, True], but=[True]))
 def test_honest_kernel_passes(dtype, distribution, causal):
@@ -232,7 +232,7 @@ def test_honest_kernel_passes(dtype, distribution, causal):
     assert verdict.error_ratio <= 1
 
 
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["bf16"]))
 @pytest.mark.parametrize("distribution", ["normal", "large-logits"])
 def test_honest_kernel_passes_decoding_a_single_query(dtype, distribution):
     problem = AttentionProblem(heads=1, seq_q=1, seq_kv=2000, head_dim=64, dtype=dtype)
@@ -252,7 +252,7 @@ def test_sequential_summation_passes_at_wide_heads(head_dim, distribution):
 
 
 @pytest.mark.parametrize("kernel", [flash, same_precision, sequential])
-@pytest.mark.parametrize("scale", sweep([1e3, 1e6, 1e9, 1e20], but=[1e6, 1e20]))
+@pytest.mark.parametrize("scale", sweep([1e3, 1e6, 1e9, 1e20], but=[1e20]))
 def test_honest_kernels_pass_at_large_scales(scale, kernel):
     problem = AttentionProblem(heads=2, seq_q=128, head_dim=64, scale=scale)
     inputs = make_inputs(problem)

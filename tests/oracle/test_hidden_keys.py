@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import pytest
+from sweeps import sweep
 
 from harness.oracle.expected import Expected, expect, same_precision
 from harness.oracle.reference import Head, heads, masked_scores
@@ -189,7 +190,7 @@ def verdicts(kernel: Kernel, distribution: str) -> Iterator[bool]:
 
 @pytest.mark.parametrize("distribution", ["normal", "uniform"])
 @pytest.mark.parametrize("fields", [{"causal": True}, {"window": (9, 0)}])
-@pytest.mark.parametrize("quarter", range(4))
+@pytest.mark.parametrize("quarter", sweep(range(4), but=[0, 3]))
 def test_no_quarter_of_the_queries_is_without_causality_or_window_beside_a_mask(
     quarter: int, fields: dict[str, Any], distribution: str
 ) -> None:
@@ -234,10 +235,7 @@ SIZES = {
 }
 """Queries, keys and tiles of each."""
 
-IN_EVERY_RUN = ("small", "two of 64")
-every_size = pytest.mark.parametrize(
-    "sizes", [pytest.param(name, marks=() if name in IN_EVERY_RUN else pytest.mark.sweep) for name in SIZES]
-)
+every_size = pytest.mark.parametrize("sizes", sweep(SIZES, but=["small"]))
 
 NOT_OF_ONE_TILE = {
     "writes what it has seen": ("qk", "bhqk", "q"),

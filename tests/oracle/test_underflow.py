@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from sweeps import sweep
 
 from harness.oracle.expected import expect, same_precision
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import make_inputs
 
 
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["bf16"]))
 @pytest.mark.parametrize(("seq_q", "seq_kv"), [(1, 1), (5, 2), (64, 1), (64, 5)])
 def test_right_outputs_pass_where_sinks_leave_next_to_nothing(dtype: str, seq_q: int, seq_kv: int) -> None:
     problem = AttentionProblem(heads=4, seq_q=seq_q, seq_kv=seq_kv, head_dim=64, dtype=dtype, sinks=True)

@@ -78,6 +78,11 @@ def test_flops_count_both_products():
     assert problem.flops() == 4 * 2 * 3 * 5 * 7 * 8
 
 
+def test_flops_of_grouped_heads_are_those_of_all_query_heads():
+    problem = AttentionProblem(batch=2, heads=6, kv_heads=2, seq_q=5, seq_kv=7, head_dim=8)
+    assert problem.flops() == 4 * 2 * 6 * 5 * 7 * 8
+
+
 def test_flops_of_projections_are_counted_for_each_head_that_is_projected():
     problem = AttentionProblem(
         batch=3, heads=4, kv_heads=2, seq_q=5, head_dim=8, head_dim_v=16, model_width=10

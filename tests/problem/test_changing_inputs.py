@@ -4,6 +4,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from sweeps import sweep
 
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
@@ -28,7 +29,7 @@ def contents(inputs: Inputs) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("problem", [PLAIN, PROJECTED, FORMS], ids=["plain", "projected", "forms"])
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["f32"]))
 def test_with_the_other_sign_the_right_output_has_the_other_sign(problem, dtype):
     problem = problem.model_copy(update={"dtype": dtype})
     inputs = make_inputs(problem)

@@ -1,6 +1,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
+from sweeps import sweep
 
 from harness.errors import InputError
 from harness.oracle.expected import reference
@@ -29,7 +30,7 @@ def scaled_scores(inputs, problem):
 
 @every_distribution
 @every_problem
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["f32", "bf16"]))
 def test_arrays_have_the_problems_shape_and_dtype(name, distribution, dtype):
     problem = PROBLEMS[name].model_copy(update={"dtype": dtype})
     inputs = make_inputs(problem, distribution)
@@ -77,7 +78,7 @@ def test_mask_has_a_row_without_keys_and_rows_with_some():
     assert not mask[:, :, :-1].all()
 
 
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["f32", "bf16"]))
 @pytest.mark.parametrize("scale", [None, 0.01, 1.0])
 def test_large_logits_overflow_an_exponential_without_maximum(dtype, scale):
     problem = AttentionProblem(heads=2, seq_q=200, head_dim=64, dtype=dtype, scale=scale)
@@ -88,9 +89,9 @@ def test_large_logits_overflow_an_exponential_without_maximum(dtype, scale):
         assert np.isinf(np.exp(scores.astype(np.float32))).any()
 
 
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
-@pytest.mark.parametrize("scale", [None, -0.5, 0.05])
-@pytest.mark.parametrize("head_dim", [64, 128])
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["f32", "bf16"]))
+@pytest.mark.parametrize("scale", sweep([None, -0.5, 0.05], but=[-0.5]))
+@pytest.mark.parametrize("head_dim", sweep([64, 128], but=[64]))
 @pytest.mark.parametrize(("sinks", "bias"), [(False, False), (True, False), (True, True)])
 def test_negative_logits_leave_nothing_of_an_exponential_without_maximum(dtype, scale, head_dim, sinks, bias):
     problem = AttentionProblem(
@@ -103,7 +104,7 @@ def test_negative_logits_leave_nothing_of_an_exponential_without_maximum(dtype, 
 
 
 @pytest.mark.parametrize("width", [None, 32])
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["f32", "bf16"]))
 def test_a_bias_of_negative_logits_is_a_mask_of_finite_numbers(dtype, width):
     problem = AttentionProblem(
         heads=2, seq_q=9, head_dim=8, dtype=dtype, bias=True, bias_axes="hqk", model_width=width
@@ -161,7 +162,7 @@ def test_guarded_inputs_are_those_that_are_drawn(fields):
 PROJECTED = {"heads": 4, "kv_heads": 2, "seq_q": 200, "head_dim": 16, "model_width": 24}
 
 
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["f32", "bf16"]))
 @pytest.mark.parametrize("scale", [None, -0.5])
 def test_projected_tokens_have_negative_logits_too(dtype, scale):
     problem = AttentionProblem(**PROJECTED, dtype=dtype, scale=scale)
@@ -171,7 +172,7 @@ def test_projected_tokens_have_negative_logits_too(dtype, scale):
 
 
 @pytest.mark.parametrize("axes", [None, "k"])
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["f32", "bf16"]))
 @pytest.mark.parametrize("scale", [None, -0.5])
 def test_minus_infinity_columns_are_so_for_every_query(axes, dtype, scale):
     bias = {} if axes is None else {"bias": True, "bias_axes": axes}
@@ -189,8 +190,8 @@ def test_minus_infinity_columns_are_so_for_every_query(axes, dtype, scale):
 AXES = ["qk", "bhqk", "bqk", "hqk", "k", "q", "bk", "hk", "bhk"]
 
 
-@pytest.mark.parametrize("mask_axes", AXES)
-@pytest.mark.parametrize("bias_axes", AXES)
+@pytest.mark.parametrize("mask_axes", sweep(AXES, but=["bhqk", "k"]))
+@pytest.mark.parametrize("bias_axes", sweep(AXES, but=["qk", "hk", "bk"]))
 def test_every_query_that_sees_keys_has_a_finite_score_whatever_differs_along_which_axes(
     mask_axes, bias_axes
 ):
