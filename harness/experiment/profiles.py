@@ -19,12 +19,9 @@ CHANGED = ("problem", "check", "timing", "limits")
 """Tables that a profile changes key by key."""
 CHANGED_BY_NAME = ("variant", "target", "figures")
 """Tables whose entries a profile replaces by their names."""
-Profile: Any = create_model(
-    "Profile",
-    __config__=ConfigDict(extra="forbid"),
-    **dict.fromkeys(REPLACED, (Any, None)),
-    **dict.fromkeys((*CHANGED, *CHANGED_BY_NAME), (dict[str, Any], {})),
-)
+FIELDS: dict[str, Any] = dict.fromkeys(REPLACED, (Any, None))
+FIELDS |= dict.fromkeys((*CHANGED, *CHANGED_BY_NAME), (dict[str, Any], {}))
+Profile: Any = create_model("Profile", __config__=ConfigDict(extra="forbid"), **FIELDS)
 
 SAME_FIELD = (("batch", "tokens"), ("heads", "hidden"), ("seq", "seq_q"), ("seq", "seq_kv"))
 """Keys of problems that set the same: where a profile has one of them, the other does not count."""
