@@ -28,7 +28,7 @@ def accepted_canaries(problem: AttentionProblem) -> list[str]:
     return accepted
 
 
-@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("causal", sweep([False, True], but=[True]))
 @pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["bf16"]))
 @pytest.mark.parametrize("seq", sweep([64, 333, 1024], but=[333]))
 def test_every_canary_is_refused(seq, dtype, causal):
@@ -63,14 +63,14 @@ def test_every_canary_is_refused_with_masks_and_lengths(problem):
 
 
 def test_every_canary_is_refused_at_16384():
-    problem = AttentionProblem(heads=1, seq_q=1024, seq_kv=16384, head_dim=64, dtype="f32", causal=True)
+    problem = AttentionProblem(heads=1, seq_q=128, seq_kv=16384, head_dim=64, dtype="f32", causal=True)
     assert accepted_canaries(problem) == []
 
 
-@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+@pytest.mark.parametrize("dtype", sweep(["f16", "bf16"], but=["f16"]))
 def test_every_canary_is_refused_where_sums_are_of_many_tiles(dtype):
-    """The problem that the matrices have for it."""
-    problem = AttentionProblem(heads=1, seq_q=32, seq_kv=8192, head_dim=64, dtype=dtype)
+    """The problem that the matrices have for it, with half of its keys."""
+    problem = AttentionProblem(heads=1, seq_q=32, seq_kv=4096, head_dim=64, dtype=dtype)
     assert CANARIES["coarse-sums"].applies(problem)
     assert accepted_canaries(problem) == []
 
