@@ -19,7 +19,7 @@ from harness.errors import HarnessError, InputError, UnsupportedError, one_line
 from harness.experiment.case_settings import complete_case
 from harness.printable import printable
 from harness.problem.arguments import CALL_FIELDS, ArrayLike, as_array, problem_of
-from harness.problem.attention_problem import AttentionProblem
+from harness.problem.attention_problem import OPERANDS, AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.problem.signature import with_arguments
 from harness.storage.reading import exists, read_text
@@ -123,7 +123,7 @@ def build(
     return _built(complete_case(problem, variant, target, _mapping(params), target_options))
 
 
-@with_arguments(CALL_FIELDS)
+@with_arguments(CALL_FIELDS, OPERANDS)
 def attention(
     q: ArrayLike,
     k: ArrayLike,
@@ -132,9 +132,6 @@ def attention(
     variant: str = "flash",
     target: str = "cpu",
     executor: str | None = None,
-    mask: ArrayLike | None = None,
-    bias: ArrayLike | None = None,
-    sinks: ArrayLike | None = None,
     params: Mapping[str, ParameterValue] | None = None,
     threads: int | str | None = None,
     **fields: Any,
@@ -157,12 +154,9 @@ def attention(
         variant: see `harness list variants`.
         target: see `harness list targets`.
         executor: `native`, `device`, `emulator` or `opencl`; by default whatever the artifact is for.
-        mask: boolean, true where visible; broadcasts to `[batch, heads, seq_q, seq_kv]`.
-        bias: added to the scaled scores, in the dtype of `q`; broadcasts likewise.
-        sinks: `[heads]`, a logit of each head that joins the softmax's sum, in the dtype of `q`.
         params: the variant's parameters, as `build` takes them.
         threads: threads that compute, where the target has this option; an int or `"all"`.
-        **fields: further fields of the problem:
+        **fields: further arrays, and fields of the problem:
 
     Returns:
         A NumPy array `[batch, heads, seq_q, head_dim_v]` in the dtype of `q`; packed if the inputs are.  With
@@ -181,8 +175,8 @@ def attention(
     """
     arrays = {"q": as_array("q", q), "k": as_array("k", k), "v": as_array("v", v)}
     operands = {
-        name: None if given is None else as_array(name, given)
-        for name, given in (("mask", mask), ("bias", bias), ("sinks", sinks))
+        name: None if (given := fields.pop(name, None)) is None else as_array(name, given)
+        for name in OPERANDS
     }
     if executor is not None and not isinstance(executor, str):
         raise InputError(f"executor: found {shown(executor)}, expected a name such as 'native'")

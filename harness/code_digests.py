@@ -11,12 +11,15 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from harness import plugins
 from harness.digest import digest
 from harness.errors import ChangedCodeError, PluginError
 from harness.validation import shown
 
 OWN_PACKAGE = "harness"
+PATHS = TypeAdapter(tuple[Path, ...])
 SOURCES = frozenset(
     [
         *(".py", ".sh", ".pxd", ".pxi", ".pyx"),
@@ -76,16 +79,13 @@ def require_same_code(expected: Mapping[str, str], found: Mapping[str, str]) -> 
 
 
 def _relative_paths(declared: object) -> list[str]:
-    """Return the paths that a plugin declares; raises an error for anything else.
-
-    Absolute ones are refused: names of code are published with results.
-    """
-    if not isinstance(declared, list | tuple):
-        raise TypeError(f"found {shown(declared)}, expected a tuple of paths")
-    for path in declared:
-        if os.path.isabs(path):
-            raise ValueError(f"found {shown(path)}, expected a path from the folder of the plugin's package")
-    return [os.fspath(path) for path in declared]
+    """Return the paths that a plugin declares, which results publish: absolute ones are refused."""
+    paths = PATHS.validate_python(declared)
+    if absolute := [path for path in paths if path.is_absolute()]:
+        raise ValueError(
+            f"found {shown(str(absolute[0]))}, expected a path from the folder of the plugin's package"
+        )
+    return [path.as_posix() for path in paths]
 
 
 def _files(name: str) -> Iterator[tuple[str, Path]]:

@@ -16,8 +16,6 @@ from harness.plurals import counted
 if TYPE_CHECKING:
     from harness.artifact.reached_stages import ReachedStage
 
-LONGEST_LINE = 1500
-"""Characters of a mistake's line."""
 MOST_LINES = 40
 """Mistakes that are told one by one."""
 
@@ -38,7 +36,7 @@ class InputError(HarnessError):
     def __init__(self, *lines: str) -> None:
         self.mistakes = lines
         """All lines, uncut, for an error that tells of others', too."""
-        self.lines = tuple(map(_readable, lines[:MOST_LINES]))
+        self.lines = lines[:MOST_LINES]
         if len(lines) > MOST_LINES:
             self.lines += (f"and {len(lines) - MOST_LINES} more mistakes",)
         super().__init__("\n".join(self.lines))
@@ -223,14 +221,6 @@ def _pydantic_message(error: BaseException) -> list[str]:
     first = mistakes(include_url=False)[0]
     where = ".".join([str(error.title), *map(str, first["loc"])])
     return [f"{where}: {first['msg']}, found {first['input']!r}"]
-
-
-def _readable(line: str) -> str:
-    """Return a line cut to `LONGEST_LINE`, what could steer a terminal spelled out."""
-    cut = line if len(line) <= LONGEST_LINE else line[: LONGEST_LINE - 1] + "…"
-    return "".join(
-        letter if letter.isprintable() or letter in "\n\t" else ascii(letter)[1:-1] for letter in cut
-    )
 
 
 def _mlir_message(error: BaseException) -> list[str]:

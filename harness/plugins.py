@@ -6,17 +6,15 @@ it: their cases fail to build.
 """
 
 import functools
-import re
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, TypeAdapter
 
 from harness.errors import HarnessError, InputError, PluginError, message_of, one_line
-from harness.plurals import counted
 from harness.validation import shown, unknown_name
 
 if TYPE_CHECKING:
@@ -30,23 +28,12 @@ KINDS = {"variant": "harness.variants", "target": "harness.targets", "figure": "
 CHIPS = TypeAdapter(dict[str, str])
 """Each chip of a target and what it means."""
 
-OBJECT = re.compile(r"[\w.]+\s*:\s*[\w.]+(\s*\[.*\])?")
-"""How an entry point says where a plugin is: `module:Class`."""
-
-
-def _declared_entries(kind: str) -> Iterable[EntryPoint]:
-    """Return the entry points of one kind; raises `InputError` where some distribution's cannot be read."""
-    try:
-        return entry_points(group=KINDS[kind])
-    except Exception as error:
-        raise InputError(f"entry points of an installed distribution cannot be read: {error}") from error
-
 
 @functools.cache
 def _declarations(kind: str) -> dict[str, tuple[EntryPoint, ...]]:
     """Return by name the entry points of one kind that have different values."""
     by_name: dict[str, dict[str, EntryPoint]] = {}
-    for entry in _declared_entries(kind):
+    for entry in entry_points(group=KINDS[kind]):
         by_name.setdefault(entry.name, {}).setdefault(entry.value, entry)
     return {name: tuple(entries.values()) for name, entries in sorted(by_name.items())}
 
@@ -55,22 +42,6 @@ def _declarations(kind: str) -> dict[str, tuple[EntryPoint, ...]]:
 def _registered(kind: str) -> dict[str, EntryPoint]:
     """Return the entry points of one kind by name; of several with one name the first."""
     return {name: entries[0] for name, entries in _declarations(kind).items()}
-
-
-def _require_one_declaration(kind: str, name: str) -> None:
-    """Raise `PluginError` for a name that several distributions declare with different values."""
-    entries = _declarations(kind).get(name, ())
-    if len(entries) > 1:
-        places = " and by ".join(map(_declared_by, entries))
-        raise PluginError(
-            f"{kind} {name!r} is declared {counted(len(entries), 'time')}: by {places}; keep one"
-        )
-
-
-def _declared_by(entry: EntryPoint) -> str:
-    """Return which distribution declares an entry point, and what it declares."""
-    owner = f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else "a distribution"
-    return f"{owner} ({entry.value})"
 
 
 def names(kind: str) -> list[str]:
@@ -120,13 +91,12 @@ def packages_of(variants: Iterable[str], targets: Iterable[str]) -> set[str]:
     """Return the top-level packages that these variants and targets come from."""
     entries = [_registered("variant")[name] for name in variants]
     entries += [_registered("target")[name_of(name)] for name in targets]
-    places = (entry.value for entry in entries if OBJECT.fullmatch(entry.value))
-    return {place.partition(":")[0].partition(".")[0] for place in places}
+    return {entry.value.partition(":")[0].partition(".")[0] for entry in entries}
 
 
 def plugin_versions(own: str) -> dict[str, str]:
     """Return name and version of each installed distribution that declares a plugin, `own` left out."""
-    entries = (entry for kind in KINDS for entry in _declared_entries(kind))
+    entries = (entry for group in KINDS.values() for entry in entry_points(group=group))
     versions = {entry.dist.name: entry.dist.version for entry in entries if entry.dist is not None}
     return {name: version for name, version in sorted(versions.items()) if name != own}
 
@@ -187,30 +157,28 @@ def _defined(kind: str, name: str) -> object:
 def _make(kind: str, name: str) -> Any:
     """Import and instantiate a plugin, see `load`."""
     check_name(kind, name)
-    _require_one_declaration(kind, name)
-    entry, declared = _registered(kind)[name], _declared(kind, name)
-    if not OBJECT.fullmatch(entry.value):
-        raise PluginError(f"{kind} {name!r}: found {entry.value!r}, expected module:Class")
-    with _failures_told(f"{declared} cannot be imported"):
-        plugin = entry.load()
-    with _failures_told(f"{declared} cannot be made"):
+    entries = _declarations(kind).get(name, ())
+    if len(entries) > 1:
+        places = " and by ".join(f"{entry.dist and entry.dist.name} ({entry.value})" for entry in entries)
+        raise PluginError(f"{kind} {name!r} is declared {len(entries)} times: by {places}; keep one")
+    with guarded(kind, name, "cannot be imported"):
+        plugin = _registered(kind)[name].load()
+    with guarded(kind, name, "cannot be made"):
         made = plugin()
-        model = getattr(made, SETTINGS[kind], None)
-    if model is None:
-        raise PluginError(f"{declared}: {type(made).__name__} is no {kind}: it has no {SETTINGS[kind]}")
-    if not isinstance(model, type) or not issubclass(model, BaseModel):
+    model = getattr(made, SETTINGS[kind], None)
+    if not (isinstance(model, type) and issubclass(model, BaseModel)):
         raise PluginError(
-            f"{declared}: {type(made).__name__}.{SETTINGS[kind]}: found {shown(model)}, "
-            "expected a class, a model of pydantic's with a field for each"
+            f"{_declared(kind, name)}: {type(made).__name__} is no {kind}: {SETTINGS[kind]}: found "
+            f"{shown(model)}, expected a class, a model of pydantic's with a field for each"
         )
     return made
 
 
 @contextmanager
-def _failures_told(what: str) -> Iterator[None]:
-    """Raise `PluginError`, whose line begins with `what`, for whatever a plugin's own code raises in here.
+def guarded(kind: str, name: str, failure: str) -> Iterator[None]:
+    """Raise `PluginError` that names a plugin for whatever its own code raises in here.
 
-    Errors that the harness raises on purpose stay.
+    `failure` says what it cannot do then.  Errors that the harness raises on purpose stay.
     """
     try:
         yield
@@ -218,17 +186,12 @@ def _failures_told(what: str) -> Iterator[None]:
         raise
     except Exception as error:
         reason = message_of(error) if isinstance(error, ImportError) else one_line(error)
-        raise PluginError(f"{what}: {reason}") from error
+        raise PluginError(f"{_declared(kind, name)} {failure}: {reason}") from error
 
 
-@contextmanager
-def asked(kind: str, name: str, what: str) -> Iterator[None]:
-    """Raise `PluginError` that names a plugin for whatever its own code raises in here.
-
-    `what` says what it is asked for, `what it supports`.  Errors that the harness raises on purpose stay.
-    """
-    with _failures_told(f"{_declared(kind, name)} cannot say {what}"):
-        yield
+def asked(kind: str, name: str, what: str) -> AbstractContextManager[None]:
+    """Return `guarded` around what a plugin is asked for, such as `what it supports`."""
+    return guarded(kind, name, f"cannot say {what}")
 
 
 def _declared(kind: str, name: str) -> str:

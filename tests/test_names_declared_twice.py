@@ -8,7 +8,7 @@ from forgotten_plugins import forget_plugins
 
 from harness import plugins
 from harness.__main__ import main
-from harness.errors import InputError, PluginError
+from harness.errors import PluginError
 from harness.experiment.experiment import parse_experiment
 
 Install = Callable[[str, str, str, str], None]
@@ -39,15 +39,12 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
     forget_plugins()
 
 
-@pytest.mark.parametrize("kind", ["variant", "target", "figure"])
-def test_who_asks_is_told_by_whom(install: Install, kind: str) -> None:
-    install("first-lab", kind, "einsum", "first_lab:Mine")
-    install("second-lab", kind, "einsum", "second_lab:Mine")
-    with pytest.raises(PluginError) as raised:
-        plugins.load(kind, "einsum")
-    first, second = (f"{lab}-lab 1.0 ({lab}_lab:Mine)" for lab in ("first", "second"))
-    ends = (f"by {first} and by {second}; keep one", f"by {second} and by {first}; keep one")
-    assert str(raised.value) in [f"{kind} 'einsum' is declared 2 times: {end}" for end in ends]
+def test_who_asks_is_told_by_whom(install: Install) -> None:
+    install("first-lab", "variant", "einsum", "first_lab:Mine")
+    install("second-lab", "variant", "einsum", "second_lab:Mine")
+    with pytest.raises(PluginError, match="variant 'einsum' is declared 2 times: by") as raised:
+        plugins.variant("einsum")
+    assert all(f"{lab}-lab ({lab}_lab:Mine)" in str(raised.value) for lab in ("first", "second"))
 
 
 def test_others_are_used(install: Install, capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,15 +64,3 @@ def test_what_two_distributions_declare_alike_is_one(install: Install) -> None:
     install("first-lab", "variant", "einsum", "first_lab:Mine")
     install("second-lab", "variant", "einsum", "first_lab:Mine")
     assert plugins.variant("einsum").summary == "mine"
-
-
-def test_an_entry_point_that_names_no_class_is_told(install: Install) -> None:
-    install("a-lab", "variant", "einsum", "a_lab")
-    with pytest.raises(PluginError, match=r"^variant 'einsum': found 'a_lab', expected module:Class$"):
-        plugins.variant("einsum")
-
-
-def test_entry_points_that_cannot_be_read_are_told(install: Install) -> None:
-    install("a-lab", "variant", "einsum", "a_lab:Mine\nthis is no entry point")
-    with pytest.raises(InputError, match="entry points of an installed distribution cannot be read: "):
-        plugins.names("variant")

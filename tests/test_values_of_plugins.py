@@ -110,7 +110,7 @@ class ListsByDefault(Parameters):
 def test_a_setting_that_no_case_can_hold_is_refused(registered: Registered) -> None:
     registered("variant", variant(parameters=ListsByDefault))
     problem = AttentionProblem(heads=1, seq_q=8, head_dim=8)
-    with pytest.raises(PluginError, match=r"^ListsByDefault.tiles: found \[16, 16\], expected a number"):
+    with pytest.raises(PluginError, match=r"^ListsByDefault.tiles\S*: .*, found \[16, 16\]"):
         complete_case(problem, "odd", "cpu", {}, {})
 
 
@@ -184,7 +184,7 @@ class NoNumber(Parameters):
 def test_a_number_that_no_case_can_hold_is_refused(registered: Registered) -> None:
     registered("variant", variant(parameters=NoNumber))
     problem = AttentionProblem(heads=1, seq_q=8, head_dim=8)
-    with pytest.raises(PluginError, match=r"^NoNumber\.part: found NaN, expected a finite number$"):
+    with pytest.raises(PluginError, match=r"^NoNumber\.part\S*: .*, found NaN$"):
         complete_case(problem, "odd", "cpu", {}, {})
     with pytest.raises(InputError, match=r"^variant 'odd': part: found Infinity, expected a finite number$"):
         complete_case(problem, "odd", "cpu", {"part": float("inf")}, {})

@@ -140,17 +140,15 @@ class Executable(_OfThisProcess, ABC):
         q: np.ndarray,
         k: np.ndarray,
         v: np.ndarray,
-        *,
-        mask: np.ndarray | None = None,
-        bias: np.ndarray | None = None,
-        sinks: np.ndarray | None = None,
+        **operands: Any,
     ) -> Any:
         """Compute attention of q, k and v (shapes and dtype of the problem it was built for).
 
+        `operands` are a mask, a bias and sinks by name, where the problem has them.
         Returns the output, or with a second one, such as the log-sum-exp of rows, a tuple of them.
         """
         with self.turn():
-            call = self.bind(Inputs(q=q, k=k, v=v, mask=mask, bias=bias, sinks=sinks))
+            call = self.bind(Inputs(q=q, k=k, v=v, **operands))
             call.run()
             found = call.outputs()
         outputs = tuple(found[name] for name in OUTPUTS if name in found)

@@ -13,11 +13,10 @@ from harness.digest import digest_of_array
 from harness.errors import ChangedInputsError, HarnessError, InputError
 from harness.oracle.expected import require_scores_in_range
 from harness.problem.arguments import ArrayLike, as_array, check_inputs
-from harness.problem.attention_problem import AttentionProblem
-from harness.problem.found_outputs import asked_for, why_unusable
+from harness.problem.attention_problem import OPERANDS, AttentionProblem
 from harness.problem.inputs import Inputs
 from harness.problem.laid_out import laid_out
-from harness.problem.outputs import OUTPUT
+from harness.problem.outputs import OUTPUT, why_unusable
 from harness.problem.overwriting import can_be_overwritten
 from harness.validation import shown
 
@@ -60,25 +59,21 @@ class CheckedExecutable(Executable):
         q: ArrayLike,
         k: ArrayLike,
         v: ArrayLike,
-        *,
-        mask: ArrayLike | None = None,
-        bias: ArrayLike | None = None,
-        sinks: ArrayLike | None = None,
+        **operands: ArrayLike | None,
     ) -> Any:
         """Compute attention of arrays, or of tensors that share their memory by DLPack.
 
+        `operands` are a mask, a bias and sinks by name, where the problem has them.
         Returns the output, or of a problem with `log_sum_exp` a tuple of output and log-sum-exp.  Raises
         `HarnessError` where the code gives anything else, or where its first call changes an input.
         """
-        operands = {"mask": mask, "bias": bias, "sinks": sinks}
         named = {"q": q, "k": k, "v": v} | {
             name: given for name, given in operands.items() if given is not None
         }
-        arrays = {name: as_array(name, given) for name, given in named.items()}
+        arrays: dict[str, Any] = {name: as_array(name, given) for name, given in named.items()}
         if self._keeps_inputs:
             return super().__call__(**arrays)
-        mask, bias, sinks = (arrays.get(name) for name in operands)
-        inputs = Inputs(arrays["q"], arrays["k"], arrays["v"], mask=mask, bias=bias, sinks=sinks)
+        inputs = Inputs(**arrays)
         self.check(inputs)
         arrays = laid_out(inputs, self.problem).arrays()
         before = _digests(arrays)
@@ -116,7 +111,7 @@ class CheckedCall(CallInTurn):
         self._executable.check(inputs)
         same = {
             name: own
-            for name in ("mask", "bias", "sinks")
+            for name in OPERANDS
             if (given := getattr(inputs, name)) is getattr(self._given, name)
             and ((own := getattr(self._inputs, name)) is None or np.may_share_memory(own, given))
         }
@@ -137,4 +132,4 @@ class CheckedCall(CallInTurn):
             found = super().outputs()
             if (reason := why_unusable(found, problem)) is not None:
                 raise HarnessError(f"{self._executable.name}: {reason}")
-            return {name: array.copy() for name, array in asked_for(found, problem).items()}
+            return {name: found[name].copy() for name in problem.outputs()}

@@ -26,10 +26,10 @@ def returned_artifact(variant: Variant, case: Case, returned: object, folder: Pa
     try:  # a copy with changed fields was not validated
         artifact = Artifact.model_validate(returned.model_dump(warnings=False))
     except ValidationError as error:
-        raise PluginError(owner + messages(error, Artifact)[0]) from error
-    found = artifact.case.problem.describe()
-    if artifact.case.problem != case.problem:
-        raise PluginError(f"{owner}case.problem: found {found}, expected that of {case.describe()}")
+        raise PluginError(owner + messages(error)[0]) from error
+    problem = artifact.case.problem
+    if problem != case.problem:
+        raise PluginError(f"{owner}case.problem: found {problem.describe()}, expected that of {case.describe()}")
     for stage, name in artifact.stage_files.items():
         if not (folder / name).is_file():
             expected = "expected a file in the folder that was built into"

@@ -73,7 +73,7 @@ def _support(form: Form, variant: str, target: str) -> Support:
         try:
             problem = form.problem(plugins.variant(variant).needed)
         except ValidationError as error:
-            reason = messages(error, AttentionProblem)[0]
+            reason = messages(error)[0]
             return Support(form.name, variant, target, reason, is_contradiction=True)
         return Support(form.name, variant, target, why_unsupported(problem, variant, target))
 

@@ -8,10 +8,9 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psutil
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from harness import plugins
 from harness.artifact.cache import ADVICE, CACHE_DIR_VARIABLE, ArtifactCache
@@ -21,9 +20,7 @@ from harness.machine.system import machine
 from harness.printable import install_line
 from harness.problem.attention_problem import AttentionProblem
 from harness.storage.folder_store import FolderStore
-
-if TYPE_CHECKING:
-    from harness.targets.base import Capability
+from harness.targets.base import Capability
 
 DISTRIBUTION = "attention-harness"
 OLDEST_PYTHON = (3, 11)
@@ -37,6 +34,11 @@ PIN = re.compile(
 
 EVERYDAY_PROBLEM = AttentionProblem(heads=1, seq_q=64, head_dim=64)
 """What every variant can do if its packages are there."""
+
+
+CAPABILITIES = TypeAdapter(list[Capability])
+REASONS = TypeAdapter(list[str | None])
+"""What variants answer for each target: why they cannot do a problem."""
 
 
 class State(StrEnum):
@@ -137,7 +139,7 @@ def target_findings() -> list[Finding]:
     findings = []
     for name in plugins.names("target"):
         try:
-            capabilities = [_capability(found) for found in plugins.target(name).capabilities()]
+            capabilities = CAPABILITIES.validate_python(plugins.target(name).capabilities())
             plugins.chips(name)
         except Exception as error:  # a plugin's own code
             findings.append(_failed("targets", name, error))
@@ -152,14 +154,6 @@ def target_findings() -> list[Finding]:
             for capability in capabilities
         ]
     return findings
-
-
-def _capability(found: object) -> "Capability":
-    from harness.targets.base import Capability
-
-    if not isinstance(found, Capability):
-        raise TypeError(f"capabilities: found {type(found).__name__}, expected Capability")
-    return found
 
 
 def variant_findings() -> list[Finding]:
@@ -180,7 +174,7 @@ def _can_be_made(target: str) -> bool:
 def _variant_finding(name: str, targets: Sequence[str]) -> Finding:
     try:
         variant = plugins.variant(name)
-        reasons = [_reason(variant.supports(EVERYDAY_PROBLEM, target)) for target in targets]
+        reasons = REASONS.validate_python([variant.supports(EVERYDAY_PROBLEM, name) for name in targets])
         tools = {} if all(reasons) else dict(variant.tool_versions())
         built_with = ", ".join(f"{tool} {found}" for tool, found in tools.items())
         detail = variant.summary + (f" [{built_with}]" if built_with else "")
@@ -192,12 +186,6 @@ def _variant_finding(name: str, targets: Sequence[str]) -> Finding:
         rest = f"; without it only built, for {', '.join(builds)}" if builds else ""
         return Finding(section="variants", name=name, state=State.ABSENT, detail=missing[0] + rest)
     return Finding(section="variants", name=name, state=State.OK, detail=detail)
-
-
-def _reason(found: object) -> str | None:
-    if found is None or isinstance(found, str):
-        return found
-    raise TypeError(f"supports: found {found!r}, expected None or a reason in words")
 
 
 def machine_findings() -> list[Finding]:

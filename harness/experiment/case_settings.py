@@ -4,23 +4,25 @@ A case says what it means: `threads` left out and `threads = 1` are one case whe
 default of None means "chosen when it is built" and stays out of the case.
 """
 
-import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, FiniteFloat, TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from harness import plugins
-from harness.errors import InputError, PluginError
-from harness.experiment.settings_models import code_of, made_of
+from harness.errors import HarnessError, InputError, PluginError, one_line
 from harness.machine.cores import available_cores
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
-from harness.problem.defaults import LARGEST_SIZE
-from harness.validation import messages, shown, validated
+from harness.validation import messages, validated
 
 Settings = dict[str, ParameterValue]
 """Values of a variant's parameters, or of a target's options, by name."""
+
+SETTINGS: TypeAdapter[Settings] = TypeAdapter(dict[str, bool | int | FiniteFloat | str])
+"""What a case can hold."""
 
 ALL_CORES = "all"
 
@@ -47,23 +49,16 @@ def concrete(settings: BaseModel) -> Settings:
     model = type(settings)
     with code_of(model):
         values = settings.model_dump(mode="json", include=set(model.model_fields))
-    kept = {name: value for name, value in values.items() if value is not None}
-    for name, value in kept.items():
-        if not isinstance(value, ParameterValue):
-            raise PluginError(
-                f"{model.__name__}.{name}: found {shown(value)}, expected a number, a truth value or a text: "
-                "a case holds nothing else"
-            )
-        if isinstance(value, float) and not math.isfinite(value):
-            raise PluginError(f"{model.__name__}.{name}: found {shown(value)}, expected a finite number")
+    try:
+        kept = SETTINGS.validate_python({name: value for name, value in values.items() if value is not None})
+    except ValidationError as error:
+        raise PluginError(messages(error, model.__name__)[0]) from error
     if kept.get("threads") == ALL_CORES:
         kept["threads"] = available_cores()
     return kept
 
 
-def checked(
-    kind: str, name: str, values: Mapping[str, Any], owner: str, extra_keys: tuple[str, ...] = ()
-) -> Any:
+def checked(kind: str, name: str, values: Mapping[str, Any], owner: str) -> Any:
     """Return the model of a plugin's settings made of these values.
 
     This is the only way from what somebody wrote, in a file, on the command line or in Python.  Raises
@@ -72,32 +67,25 @@ def checked(
     """
     model = settings_model(kind, name)
     try:
-        settings = made_of(model, lambda: validated(model, _without_open(values, model)))
-        _require_number_of_threads(kind, settings)
-        _require_finite(values, settings)
+        with code_of(model):
+            return validated(model, _without_open(values, model))
     except ValidationError as error:
-        raise InputError(*(owner + line for line in messages(error, model, "", extra_keys))) from error
+        raise InputError(*(owner + line for line in messages(error, keys=model.model_fields))) from error
     except ValueError as error:
         raise InputError(f"{owner}{error}") from error
-    return settings
 
 
-def _require_number_of_threads(kind: str, settings: BaseModel) -> None:
-    """Raise `ValueError` for a target's option `threads` that is none: rows and whole runs count with it."""
-    threads = getattr(settings, "threads", None) if kind == "target" else None
-    if threads is None or threads == ALL_CORES:
-        return
-    if not isinstance(threads, int) or isinstance(threads, bool) or not 1 <= threads <= LARGEST_SIZE:
-        expected = f'a whole number from 1 to {LARGEST_SIZE}, or "all"'
-        raise ValueError(f"threads: found {shown(threads)}, expected {expected}")
-
-
-def _require_finite(values: Mapping[str, Any], settings: BaseModel) -> None:
-    """Raise `ValueError` for a number among what is set that is infinite or none: no case can hold it."""
-    for name in values:
-        found = getattr(settings, name, None)
-        if isinstance(found, float) and not math.isfinite(found):
-            raise ValueError(f"{name}: found {shown(found)}, expected a finite number")
+@contextmanager
+def code_of(model: type[BaseModel]) -> Iterator[None]:
+    """Run a model's own code: `ValueError` alone is somebody's setting, all else raises `PluginError`."""
+    try:
+        yield
+    except PydanticSerializationError as error:
+        raise PluginError(f"{model.__name__} has a value that no case can hold: {one_line(error)}") from error
+    except (ValueError, HarnessError):
+        raise
+    except Exception as error:
+        raise PluginError(f"{model.__name__} cannot check its settings: {one_line(error)}") from error
 
 
 def _without_open(values: Mapping[str, Any], model: type[BaseModel]) -> dict[str, Any]:
@@ -117,7 +105,8 @@ def asked_for(kind: str, name: str, values: Mapping[str, ParameterValue]) -> Set
     """
     # without validation, since settings that have no default are not known here
     model = settings_model(kind, name)
-    defaults = concrete(made_of(model, model.model_construct))
+    with code_of(model):
+        defaults = concrete(model.model_construct())
     return {key: value for key, value in values.items() if key not in defaults or value != defaults[key]}
 
 

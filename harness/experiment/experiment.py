@@ -26,7 +26,7 @@ from harness.errors import HarnessError, InputError
 from harness.experiment.axes import CONDITION_NAMES, problem_values
 from harness.experiment.case_settings import Settings, checked, concrete
 from harness.experiment.condition import holds, parse_condition
-from harness.experiment.experiment_file import named_source, text_of, toml_of, with_tuples
+from harness.experiment.experiment_file import named_source, text_of, toml_of
 from harness.experiment.mistakes import wrong_names
 from harness.experiment.problem_table import ProblemTable
 from harness.experiment.profiles import mistakes_in_profiles, profile_names, unknown_profile, with_profile
@@ -41,7 +41,7 @@ from harness.experiment.settings import (
 )
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
-from harness.validation import messages, shown
+from harness.validation import messages, plain_entries, shown
 
 Plan = tuple[dict[str, list[Settings]], dict[str, list[Settings]]]
 """For a table each combination of the options of each target, and of the parameters of each variant."""
@@ -236,7 +236,7 @@ class Experiment(BaseModel):
         """Return each combination of a variant's parameters, those that are not set at their defaults."""
         owner = f"{key}." if variant in table.variant else ""
         settings = table.variant.get(variant, self.variant.get(variant, VariantSettings()))
-        return self._combinations("variant", variant, settings.parameters, owner, extra_keys=("where",))
+        return self._combinations("variant", variant, settings.parameters, owner)
 
     def _target_options(self, target: str, key: str, table: ProblemTable) -> list[Settings]:
         """Return each combination of a target's options, those that are not set at their defaults."""
@@ -250,7 +250,6 @@ class Experiment(BaseModel):
         name: str,
         axes: dict[str, tuple[ParameterValue, ...]],
         owner: str,
-        extra_keys: tuple[str, ...] = (),
     ) -> list[Settings]:
         """Return the product of a plugin's axes, each point validated, coerced and completed by its model.
 
@@ -270,7 +269,7 @@ class Experiment(BaseModel):
         for point in itertools.product(*axes.values()):
             values = dict(zip(axes, point, strict=True))
             try:
-                settings = checked(kind, name, values, setting, extra_keys)
+                settings = checked(kind, name, values, setting)
                 combinations.append(concrete(settings))
             except InputError as error:
                 mistakes += error.mistakes
@@ -305,7 +304,7 @@ def load_experiment(path: Path | str, profile: str | None = None) -> Experiment:
 def parse_experiment(text: str, path: Path, profile: str | None = None) -> Experiment:
     """Check the text of an experiment that was read from a path, see `load_experiment`."""
     data = toml_of(text, path)
-    wrong = list(mistakes_in_profiles(data))
+    wrong = mistakes_in_profiles(data)
     if wrong:
         raise InputError(*(f"{path}: {line}" for line in wrong))
     unknown = None if profile is None else unknown_profile(profile, data)
@@ -325,9 +324,11 @@ def _checked(data: dict[str, Any], text: str, path: Path, profile: str | None) -
             "to [problem] stand in [problem.variant.NAME] and [problem.target.NAME]"
         )
     try:
-        experiment = Experiment.model_validate(with_tuples(data), strict=True)
+        experiment = Experiment.model_validate(plain_entries(data), strict=True)
     except ValidationError as error:
-        raise InputError(*(f"{source}: {line}" for line in messages(error, Experiment))) from error
+        raise InputError(*(f"{source}: {line}" for line in messages(error))) from error
+    except ValueError as error:
+        raise InputError(f"{source}: {error}") from error
     experiment._path, experiment._text, experiment._profile = path, text, profile
     mistakes = [f"{source}: {mistake}" for mistake in wrong_names(experiment)]
     if mistakes:

@@ -64,12 +64,3 @@ def _toml_hint(text: str, error: str) -> str:
     if re.match(r"(True|False)\b", line[column - 1 :]) is None:
         return ""
     return "; truth values are written in lower case, true or false"
-
-
-def with_tuples(value: Any) -> Any:
-    """Return TOML data with lists as tuples, which strict validation asks for."""
-    if isinstance(value, dict):
-        return {key: with_tuples(element) for key, element in value.items()}
-    if isinstance(value, list):
-        return tuple(with_tuples(element) for element in value)
-    return value

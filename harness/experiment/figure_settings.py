@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from harness.errors import InputError
-from harness.experiment.settings_models import made_of
+from harness.experiment.case_settings import code_of
 from harness.validation import messages, unknown_name
 
 if TYPE_CHECKING:
@@ -21,9 +21,10 @@ def parse_settings(
     Raises `InputError`, `figures.throughput.x: found "sequ", expected 'seq' or …`.
     """
     try:
-        settings = made_of(figure.settings, lambda: figure.settings.model_validate(dict(values)))
+        with code_of(figure.settings):
+            settings = figure.settings.model_validate(dict(values))
     except ValidationError as error:
-        raise InputError(*messages(error, figure.settings, prefix=f"figures.{figure.name}")) from error
+        raise InputError(*messages(error, f"figures.{figure.name}", figure.settings.model_fields)) from error
     if variants is not None:
         unknown = [
             f"figures.{figure.name}.{key}: {unknown_name('variant', name, variants)}"

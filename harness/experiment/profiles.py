@@ -4,11 +4,13 @@ A profile changes tables of the experiment, so that one question can be asked of
 shorter problems, of a processor.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from pydantic import ConfigDict, TypeAdapter, ValidationError, create_model
+
 from harness import plugins
-from harness.validation import shown, unknown_key, unknown_name
+from harness.validation import messages, shown, unknown_name
 
 PROFILES = "profiles"
 REPLACED = ("variants", "targets", "baseline", "problems")
@@ -17,7 +19,9 @@ CHANGED = ("problem", "check", "timing", "limits")
 """Tables that a profile changes key by key."""
 CHANGED_BY_NAME = ("variant", "target", "figures")
 """Tables whose entries a profile replaces by their names."""
-ALLOWED = (*REPLACED, *CHANGED, *CHANGED_BY_NAME)
+FIELDS: dict[str, Any] = dict.fromkeys(REPLACED, (Any, None))
+FIELDS |= dict.fromkeys((*CHANGED, *CHANGED_BY_NAME), (dict[str, Any], {}))
+Profile: Any = create_model("Profile", __config__=ConfigDict(extra="forbid"), **FIELDS)
 
 SAME_FIELD = (("batch", "tokens"), ("heads", "hidden"), ("seq", "seq_q"), ("seq", "seq_kv"))
 """Keys of problems that set the same: where a profile has one of them, the other does not count."""
@@ -29,23 +33,13 @@ def profile_names(data: Mapping[str, Any]) -> list[str]:
     return list(profiles) if isinstance(profiles, Mapping) else []
 
 
-def mistakes_in_profiles(data: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for each profile that is no table, and for each of its keys that means nothing."""
-    profiles = data.get(PROFILES, {})
-    if not isinstance(profiles, Mapping):
-        yield f"{PROFILES}: found {shown(profiles)}, expected tables [{PROFILES}.NAME]"
-        return
-    for name, profile in profiles.items():
-        key = f"{PROFILES}.{name}"
-        if not isinstance(profile, Mapping):
-            yield f"{key}: found {shown(profile)}, expected a table"
-            continue
-        yield from (
-            f"{key}.{entry}: {unknown_key(entry, ALLOWED)}" for entry in profile if entry not in ALLOWED
-        )
-        for entry in (*CHANGED, *CHANGED_BY_NAME):
-            if entry in profile and not isinstance(profile[entry], Mapping):
-                yield f"{key}.{entry}: found {shown(profile[entry])}, expected a table"
+def mistakes_in_profiles(data: Mapping[str, Any]) -> list[str]:
+    """Return a line for each profile that is no table, and for each of its keys that means nothing."""
+    try:
+        TypeAdapter(dict[str, Profile]).validate_python(data.get(PROFILES, {}))
+    except ValidationError as error:
+        return messages(error, PROFILES)
+    return []
 
 
 def unknown_profile(name: str, data: Mapping[str, Any]) -> str | None:

@@ -82,7 +82,6 @@ import ml_dtypes
 import numpy as np
 
 from harness.errors import InputError
-from harness.oracle.magnitudes import largest_finite, largest_possible
 from harness.oracle.plain_errors import plain_errors, rows_that_underflow
 from harness.oracle.reference import (
     Reference,
@@ -96,9 +95,8 @@ from harness.oracle.reference import (
 from harness.oracle.wrong_rows import describe_wrong_rows
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import DTypeName, numpy_dtype
-from harness.problem.found_outputs import why_another, why_missing
 from harness.problem.inputs import Inputs
-from harness.problem.outputs import LOG_SUM_EXP, OUTPUT
+from harness.problem.outputs import LOG_SUM_EXP, OUTPUT, why_another, why_missing
 from harness.problem.projections import joined_heads
 
 PLAIN_ERROR_FACTOR = 2.0
@@ -405,10 +403,16 @@ def require_scores_in_range(inputs: Inputs, problem: AttentionProblem) -> None:
     products are computed only where their largest components could give such scores.
     """
     factor = abs(problem.scale) * problem.head_dim
-    if factor * largest_possible(numpy_dtype(problem.dtype)) ** 2 < LARGEST_SCORE:
+    if factor * float(ml_dtypes.finfo(numpy_dtype(problem.dtype)).max) ** 2 < LARGEST_SCORE:
         return
-    if not factor * largest_finite(inputs.q) * largest_finite(inputs.k) < LARGEST_SCORE:
+    if not factor * _largest_finite(inputs.q) * _largest_finite(inputs.k) < LARGEST_SCORE:
         _require_in_range(largest_product(inputs, problem))
+
+
+def _largest_finite(array: np.ndarray) -> float:
+    """Return the largest absolute value of the finite elements, 0 where there is none."""
+    magnitudes = np.abs(array.astype(np.float32, copy=False))
+    return float(np.max(magnitudes, where=np.isfinite(magnitudes), initial=0.0))
 
 
 def _require_in_range(product: float) -> None:

@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 
 from harness.errors import InputError, message_of
-from harness.problem.attention_problem import SCORE_AXES, AttentionProblem
+from harness.problem.attention_problem import OPERANDS, SCORE_AXES, SIZES, AttentionProblem
 from harness.problem.dtypes import dtype_name, numpy_dtype
 from harness.problem.fields import problem_fields
 from harness.problem.inputs import Inputs
@@ -21,25 +21,10 @@ from harness.validation import unknown_key
 ArrayLike = Any
 """A NumPy array, or what shares its memory by DLPack, such as a PyTorch tensor on the CPU."""
 
-FROM_ARRAYS = (
-    "batch",
-    "heads",
-    "kv_heads",
-    "seq_q",
-    "seq_kv",
-    "head_dim",
-    "head_dim_v",
-    "dtype",
-    "mask",
-    "mask_axes",
-    "bias",
-    "bias_axes",
-    "sinks",
-    "model_width",
-)
+FROM_ARRAYS = frozenset((*SIZES, "dtype", "model_width", *OPERANDS, *(f"{name}_axes" for name in OPERANDS)))
 """Fields of a problem that its arrays say."""
 
-CALL_OPTIONS = ("variant", "target", "executor", "mask", "bias", "sinks", "params", "threads")
+CALL_OPTIONS = ("variant", "target", "executor", *OPERANDS, "params", "threads")
 """What a call says beside its arrays and fields of its problem."""
 
 CALL_FIELDS = {name: field for name, field in problem_fields().items() if name not in FROM_ARRAYS}
@@ -80,7 +65,7 @@ def _shared(given: Any) -> np.ndarray:
 
 
 def problem_of(
-    arrays: Mapping[str, np.ndarray], operands: Mapping[str, np.ndarray | None], fields: Mapping[str, Any]
+    arrays: Mapping[str, np.ndarray], operands: Mapping[str, Any], fields: Mapping[str, Any]
 ) -> AttentionProblem:
     """Return the problem of q, k and v with these operands (mask, bias, sinks) and other fields, all checked.
 
@@ -113,13 +98,12 @@ def problem_of(
     scores = dict(zip(SCORE_AXES, (q.shape[0], q.shape[1], *(a.shape[-2] for a in (q, k))), strict=True))
     for name, operand in operands.items():
         sizes[name] = operand is not None
-        is_of_pairs = name != "sinks" and not packed
+        is_of_pairs = f"{name}_axes" in problem_fields() and not packed
         if operand is not None and is_of_pairs and _broadcasts(operand.shape, tuple(scores.values())):
             usual = problem_fields()[f"{name}_axes"].default
             sizes[f"{name}_axes"] = _axes_of(operand.shape, scores, usual)
     problem = AttentionProblem(**sizes, **fields, dtype=dtype)
-    mask, bias, sinks = (operands.get(name) for name in ("mask", "bias", "sinks"))
-    check_inputs(problem, Inputs(q, k, v, mask=mask, bias=bias, sinks=sinks))
+    check_inputs(problem, Inputs(q, k, v, **operands))
     return problem
 
 
@@ -133,27 +117,27 @@ def check_inputs(problem: AttentionProblem, inputs: Inputs) -> None:
     for name, shape in (("q", problem.q_shape), ("k", problem.k_shape), ("v", problem.v_shape)):
         _check_array(name, getattr(inputs, name), shape, dtype, "" if name == "q" else " as q has")
     _check_projections(problem, inputs.projections)
-    scores = (problem.batch, problem.heads, problem.seq_q, problem.seq_kv)
-    for name, expected in (("mask", np.dtype(bool)), ("bias", dtype), ("sinks", dtype)):
+    expected = problem.operands()
+    for name in OPERANDS:
         operand = getattr(inputs, name)
-        if (operand is not None) != getattr(problem, name):
+        if (operand is not None) != (name in expected):
             found, wanted = (
                 ("none was given", "has one") if operand is None else ("one was given", "has none")
             )
             raise InputError(f"{name}: {found}, but the problem {wanted}")
         if operand is None:
             continue
-        if operand.dtype != expected:
-            raise InputError(f"{name}: found dtype {operand.dtype}, expected {expected}{_why(name)}")
-        if name == "sinks":
-            if operand.shape != (problem.heads,):
-                shapes = f"found shape {list(operand.shape)}, expected {[problem.heads]}, [heads]"
-                raise InputError(f"sinks: {shapes}")
-            continue
-        if not _broadcasts(operand.shape, scores):
+        if operand.dtype != expected[name].numpy_dtype:
+            meaning = ", true where a key is visible" if name == "mask" else " as q has"
             raise InputError(
-                f"{name}: found shape {list(operand.shape)}, expected one that broadcasts to {list(scores)}, "
-                "[batch, heads, seq_q, seq_kv]"
+                f"{name}: found dtype {operand.dtype}, expected {expected[name].numpy_dtype}{meaning}"
+            )
+        if f"{name}_axes" not in problem_fields():
+            _check_array(name, operand, expected[name].shape, operand.dtype, "")
+        elif not _broadcasts(operand.shape, problem.scores_shape):
+            raise InputError(
+                f"{name}: found shape {list(operand.shape)}, expected one that broadcasts to "
+                f"{list(problem.scores_shape)}, [batch, heads, seq_q, seq_kv]"
             )
 
 
@@ -180,12 +164,6 @@ def _check_projections(problem: AttentionProblem, given: ProjectionInputs | None
         )
     for name, shape in shapes.items():
         _check_array(name, getattr(given, name), shape, numpy_dtype(problem.dtype), " as q has")
-
-
-def _why(name: str) -> str:
-    if name == "mask":
-        return ", true where a key is visible"
-    return " as q has, added to the scores" if name == "bias" else " as q has"
 
 
 def _axes_of(shape: tuple[int, ...], scores: Mapping[str, int], usual: str) -> str:

@@ -5,6 +5,7 @@ Knows nothing of MLIR.  Conventions of the field that are easy to get wrong are 
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -29,8 +30,9 @@ from harness.problem.defaults import (
     set_default,
     size_or_one,
 )
-from harness.problem.dtypes import DTypeName, itemsize, short_name
+from harness.problem.dtypes import BOOLEAN, ArrayType, DTypeName, itemsize, short_name
 from harness.problem.names_of_values import name_of_float, name_of_list
+from harness.problem.outputs import LOG_SUM_EXP, OUTPUT
 from harness.validation import messages, plain_entries, shown
 
 FLOP_CONVENTION = "visible pairs × 2·(head_dim + head_dim_v)"
@@ -46,8 +48,24 @@ LARGEST_FACTOR = 1e38
 SOFTCAPS = (1e-30, 1e30)
 """Least and largest softcap: f32 holds scores over it, and what is left of them, with all their digits."""
 
+SIZES = ("batch", "heads", "kv_heads", "seq_q", "seq_kv", "head_dim", "head_dim_v")
+"""Fields that every problem has, and that arrays say."""
+
+TOLD_BY_MASK = ("causal", "causal_alignment", "mask", "mask_axes", "window")
+"""Fields whose values `mask_name` tells."""
+
+TOLD_WITH_OTHERS = frozenset((*SIZES, "dtype", *TOLD_BY_MASK, "bias_axes"))
+"""Fields whose values begin the description of a problem, or are told with another field's."""
+
 LISTS_OF_LENGTHS = ("kv_lengths", "cu_seqlens_q", "cu_seqlens_kv")
 """Fields that hold a number for each sequence."""
+
+OPERANDS = {
+    "mask": "boolean, true where visible; broadcasts to `[batch, heads, seq_q, seq_kv]`.",
+    "bias": "added to the scaled scores, in the dtype of `q`; broadcasts likewise.",
+    "sinks": "`[heads]`, a logit of each head that joins the softmax's sum, in the dtype of `q`.",
+}
+"""Arrays that problems may have beside Q, K and V, by the names of the fields that ask for them."""
 
 SCORE_AXES = "bhqk"
 """Letters of the axes of scores: batch, heads, queries, keys."""
@@ -77,7 +95,7 @@ class AttentionProblem(BaseModel):
         try:
             super().__init__(**fields)
         except ValidationError as error:
-            raise InputError(*messages(error, type(self))) from error
+            raise InputError(*messages(error, keys=type(self).model_fields)) from error
 
     # Pydantic calls a constructor of one's own when it reads JSON, too; there its own errors are expected.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
@@ -288,6 +306,11 @@ class AttentionProblem(BaseModel):
         return (self.batch, self.heads, self.seq_q)
 
     @property
+    def scores_shape(self) -> tuple[int, int, int, int]:
+        """Shape of the scores of padded batches, to which masks and biases broadcast."""
+        return self.batch, self.heads, self.seq_q, self.seq_kv
+
+    @property
     def mask_shape(self) -> tuple[int, int, int, int]:
         """Shape of the boolean mask, where the problem has one."""
         return self._broadcast_shape(self.mask_axes)
@@ -297,25 +320,28 @@ class AttentionProblem(BaseModel):
         """Shape of the bias, where the problem has one."""
         return self._broadcast_shape(self.bias_axes)
 
+    def operands(self) -> dict[str, ArrayType]:
+        """Return those of `OPERANDS` that the problem has."""
+        every = {
+            "mask": ArrayType(self.mask_shape, BOOLEAN),
+            "bias": ArrayType(self.bias_shape, self.dtype),
+            "sinks": ArrayType((self.heads,), self.dtype),
+        }
+        return {name: every[name] for name in OPERANDS if getattr(self, name)}
+
+    def outputs(self) -> dict[str, ArrayType]:
+        """Return the outputs of the problem by name."""
+        outputs = {OUTPUT: ArrayType(self.output_shape, self.dtype)}
+        if self.log_sum_exp:
+            outputs[LOG_SUM_EXP] = ArrayType(self.log_sum_exp_shape, "f32")
+        return outputs
+
     def _broadcast_shape(self, axes: str) -> tuple[int, int, int, int]:
         """Return the shape of what differs along some axes of scores, and has size 1 along the others."""
         b, h, q, k = (
-            size if letter in axes else 1
-            for letter, size in zip(
-                SCORE_AXES, (self.batch, self.heads, self.seq_q, self.seq_kv), strict=True
-            )
+            size if letter in axes else 1 for letter, size in zip(SCORE_AXES, self.scores_shape, strict=True)
         )
         return b, h, q, k
-
-    @property
-    def causal_shift(self) -> int | None:
-        """Offset s such that query i sees keys j ≤ i + s, or None without a causal mask.
-
-        For sequences of full length; with `kv_lengths` the shift differs by batch entry.
-        """
-        if not self.causal:
-            return None
-        return self.seq_kv - self.seq_q if self.causal_alignment == "bottom-right" else 0
 
     @property
     def window_sides(self) -> Window:
@@ -412,19 +438,12 @@ class AttentionProblem(BaseModel):
 
     def bytes(self) -> int:
         """Return the size of all inputs and outputs; `harness.problem.traffic` tells what must be moved."""
-        elements = math.prod(self.output_shape)
         if self.model_width is None:
-            elements += sum(math.prod(shape) for shape in (self.q_shape, self.k_shape, self.v_shape))
+            elements = sum(math.prod(shape) for shape in (self.q_shape, self.k_shape, self.v_shape))
         else:
-            elements += self.model_width * (self.batch * self.seq_q + self.weight_columns())
-        if self.bias:
-            elements += math.prod(self.bias_shape)
-        if self.sinks:
-            elements += self.heads
-        others = math.prod(self.mask_shape) if self.mask else 0
-        if self.log_sum_exp:
-            others += math.prod(self.log_sum_exp_shape) * itemsize("f32")
-        return elements * itemsize(self.dtype) + others
+            elements = self.model_width * (self.batch * self.seq_q + self.weight_columns())
+        others = (*self.operands().values(), *self.outputs().values())
+        return elements * itemsize(self.dtype) + sum(array.nbytes for array in others)
 
     @property
     def mask_name(self) -> str:
@@ -442,27 +461,38 @@ class AttentionProblem(BaseModel):
 
     def describe(self) -> str:
         """Return the problem in one short line, `b1 h8 s256 d64 f32 causal`."""
-        heads = f"h{self.heads}" + (f"/{self.kv_heads}" if self.kv_heads != self.heads else "")
-        seq = f"s{self.seq_q}" + (f"×{self.seq_kv}" if self.seq_kv != self.seq_q else "")
-        dim = f"d{self.head_dim}" + (f"/{self.head_dim_v}" if self.head_dim_v != self.head_dim else "")
-        words = [f"b{self.batch}", heads, seq, dim, self.dtype, self.mask_name]
-        if self.bias:
-            words.append("bias" + _other_axes(self.bias_axes, USUAL_BIAS_AXES))
-        if self.sinks:
-            words.append("sinks")
-        if self.log_sum_exp:
-            words.append("log-sum-exp")
-        if self.model_width is not None:
-            words.append(f"w{self.model_width}" + ("+output" if self.output_projection else ""))
-        if self.softcap is not None:
-            words.append(f"softcap{name_of_float(self.softcap)}")
-        if self.scale != usual_scale(self.head_dim):
-            words.append(f"scale{name_of_float(self.scale)}")
-        for name in LISTS_OF_LENGTHS:
-            values = getattr(self, name)
-            if values is not None:
-                words.append(f"{name} {name_of_list(','.join(map(str, values)))}")
-        return " ".join(words)
+        return describe_fields({**dict(self), "mask": self.mask_name})
+
+
+def describe_fields(fields: Mapping[str, Any]) -> str:
+    """Return a problem in one short line, another one for another problem.
+
+    `fields` are its fields by name, but `mask` is `mask_name`; lists of lengths may be texts already.
+    """
+    words = [
+        f"b{fields['batch']}",
+        f"h{fields['heads']}" + (f"/{fields['kv_heads']}" if fields["kv_heads"] != fields["heads"] else ""),
+        f"s{fields['seq_q']}" + (f"×{fields['seq_kv']}" if fields["seq_kv"] != fields["seq_q"] else ""),
+        f"d{fields['head_dim']}"
+        + (f"/{fields['head_dim_v']}" if fields["head_dim_v"] != fields["head_dim"] else ""),
+        str(fields["dtype"]),
+        str(fields["mask"]),
+    ]
+    usual_values = {"scale": usual_scale(max(int(fields["head_dim"]), 1))}
+    for name, field in AttentionProblem.model_fields.items():
+        value = fields.get(name)
+        if name in TOLD_WITH_OTHERS or value is None or value == usual_values.get(name, field.default):
+            continue
+        words.append(name if value is True else f"{name}={_value_name(value)}")
+        if name == "bias":
+            words[-1] += _other_axes(fields.get("bias_axes") or USUAL_BIAS_AXES, USUAL_BIAS_AXES)
+    return " ".join(words)
+
+
+def _value_name(value: Any) -> str:
+    if isinstance(value, tuple):
+        value = ",".join(map(str, value))
+    return name_of_list(value) if isinstance(value, str) else name_of_float(value)
 
 
 def usual_scale(head_dim: int) -> float:

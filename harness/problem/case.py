@@ -5,19 +5,14 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from harness.digest import digest
-from harness.problem.attention_problem import AttentionProblem
+from harness.problem.attention_problem import LISTS_OF_LENGTHS, SIZES, AttentionProblem
 
 ParameterValue = int | float | bool | str
 
-LATER_FIELDS = {
-    "mask_axes": "bqk",
-    "bias_axes": "hqk",
-    "sinks": False,
-    "log_sum_exp": False,
-    "output_projection": False,
-}
-"""Fields of a problem that came later, with the values that all problems had before: left out of ids, so that
-cases keep theirs."""
+FIRST_FIELDS = frozenset(
+    (*SIZES, "dtype", "causal", "causal_alignment", "mask", "bias", "window", "softcap", "scale")
+) | {*LISTS_OF_LENGTHS, "model_width"}
+"""Fields of a problem that ids always hold; later ones are left out at their defaults, so that ids stay."""
 
 OF_THE_TARGET = "target."
 """Begins the name of a target's option where a variant has a parameter of that name."""
@@ -41,8 +36,8 @@ class Case(BaseModel):
     def id(self) -> str:
         """Twelve hexadecimal digits that name this case."""
         content = self.model_dump(mode="json")
-        for name, usual in LATER_FIELDS.items():
-            if content["problem"][name] == usual:
+        for name, field in AttentionProblem.model_fields.items():
+            if name not in FIRST_FIELDS and content["problem"][name] == field.default:
                 del content["problem"][name]
         return digest(content)[:12]
 

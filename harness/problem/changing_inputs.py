@@ -46,9 +46,8 @@ TURNABLE = ("normal", "uniform")
 
 def operands_of(problem: AttentionProblem) -> tuple[str, ...]:
     """Return what calls of a problem keep from one to the next besides its lengths, in words."""
-    weights = problem.model_width is not None
-    kept = {"mask": problem.mask, "bias": problem.bias, "sinks": problem.sinks, "weights": weights}
-    return tuple(name for name, is_there in kept.items() if is_there)
+    weights = () if problem.model_width is None else ("weights",)
+    return (*problem.operands(), *weights)
 
 
 def turns_of_operands(problem: AttentionProblem) -> range:

@@ -1,5 +1,7 @@
 """Element types by the names that the harness uses everywhere: `f32`, `f16`, `bf16`."""
 
+import math
+from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 import ml_dtypes
@@ -62,3 +64,21 @@ def dtype_name(dtype: np.dtype) -> DTypeName:
 def itemsize(name: str) -> int:
     """Return the size of one element in bytes."""
     return buffer_dtype(name).itemsize
+
+
+@dataclass(frozen=True)
+class ArrayType:
+    """Shape and element type of an array that a problem reads or gives."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+    @property
+    def numpy_dtype(self) -> np.dtype:
+        """The NumPy dtype of its elements."""
+        return buffer_dtype(self.dtype)
+
+    @property
+    def nbytes(self) -> int:
+        """Its size in bytes."""
+        return math.prod(self.shape) * itemsize(self.dtype)

@@ -20,6 +20,18 @@ from harness.problem.attention_problem import AttentionProblem
 UNLIMITED = "none"
 """What stands for "not set", or for an unlimited side, where there is only text."""
 
+LABELS = {
+    "kv_heads": "key/value heads",
+    "head_dim_v": "value dim",
+    "seq_q": "seq",
+    "seq_kv": "key/value seq",
+    "kv_lengths": "key/value lengths",
+    "cu_seqlens_q": "query sequences",
+    "cu_seqlens_kv": "key/value sequences",
+    "log_sum_exp": "log-sum-exp",
+}
+"""What fields are called in words, where that is not their name."""
+
 
 @dataclass(frozen=True)
 class ProblemField:
@@ -38,6 +50,16 @@ class ProblemField:
     """What it means, on one line."""
     length: int | None = None
     """How many values a tuple has; None is any number."""
+
+    @property
+    def label(self) -> str:
+        """What it is called in words."""
+        return LABELS.get(self.name, self.column_name.replace("_", " "))
+
+    @property
+    def column_name(self) -> str:
+        """The column of results that holds it; `mask` is a column that names all that is hidden."""
+        return "boolean_mask" if self.name == "mask" else self.name
 
     @property
     def separator(self) -> str:

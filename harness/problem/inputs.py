@@ -11,7 +11,7 @@ import numpy as np
 from harness.errors import InputError
 from harness.machine.placement import placement
 from harness.machine.poison import poison
-from harness.problem.attention_problem import AttentionProblem
+from harness.problem.attention_problem import OPERANDS, AttentionProblem
 from harness.problem.drawn_projections import draw_projections, draw_weights, uniform_draw
 from harness.problem.dtypes import numpy_dtype
 from harness.problem.heavy_keys import let_one_key_weigh_most
@@ -31,7 +31,7 @@ LARGEST_LOGIT = 100.0
 LARGER_WEIGHTS = ("value_weights", "output_weights")
 """Weights that are twice as large in the first turn of others: scores stay as large."""
 
-ARRAYS = ("q", "k", "v", "mask", "bias", "sinks")
+ARRAYS = ("q", "k", "v", *OPERANDS)
 
 
 @dataclass(frozen=True)
@@ -77,18 +77,22 @@ class Inputs:
             named |= self.projections.arrays()
         return {name: array for name, array in named.items() if array is not None}
 
-    def buffers(self, problem: AttentionProblem) -> dict[str, np.ndarray]:
-        """Return the arrays by the names that kernels' arguments have (`harness.payloads.arguments`)."""
+    def operands(self) -> dict[str, np.ndarray]:
+        """Return those of `OPERANDS` that are there."""
+        return {name: array for name in OPERANDS if (array := getattr(self, name)) is not None}
+
+    def named_as_arguments(self) -> dict[str, np.ndarray]:
+        """Return the arrays that kernels read, by the names of their arguments."""
         if self.projections is not None:
-            arrays = self.projections.arrays()
-        else:
-            arrays = {"query": self.q, "key": self.k, "value": self.v}
-        for name, shape in (("mask", problem.mask_shape), ("bias", problem.bias_shape)):
-            operand = getattr(self, name)
-            if operand is not None:
-                arrays[name] = _as_large_as(name, operand, shape)
-        if self.sinks is not None:
-            arrays["sinks"] = self.sinks
+            return self.projections.arrays() | self.operands()
+        return {"query": self.q, "key": self.k, "value": self.v} | self.operands()
+
+    def buffers(self, problem: AttentionProblem) -> dict[str, np.ndarray]:
+        """Return what kernels' arguments hold, by their names (`harness.payloads.arguments`)."""
+        arrays = self.named_as_arguments()
+        for name, kind in problem.operands().items():
+            if name in arrays:
+                arrays[name] = _as_large_as(name, arrays[name], kind.shape)
         if self.paging is not None:
             arrays |= {name: self.paging.pool(arrays[name]) for name in ("key", "value")}
         return arrays | lengths_of(problem, self.paging)
@@ -154,11 +158,6 @@ def make_inputs(problem: AttentionProblem, distribution: str = "normal", seed: i
         bias=None if drawn.bias is None else np.ascontiguousarray(drawn.bias, dtype),
         sinks=sinks,
     )
-
-
-def make_guarded_inputs(problem: AttentionProblem, distribution: str, seed: int) -> Inputs:
-    """Draw inputs as `make_inputs` does, each array between bytes that nothing is to read."""
-    return guarded(make_inputs(problem, distribution, seed))
 
 
 def guarded(drawn: Inputs) -> Inputs:

@@ -15,9 +15,9 @@ def laid_out(inputs: Inputs, problem: AttentionProblem) -> Inputs:
     problem says keeps them.
     """
     arrays = {name: array for name in ARRAYS if (array := getattr(inputs, name)) is not None}
-    for name, shape in (("mask", problem.mask_shape), ("bias", problem.bias_shape)):
-        if name in arrays and arrays[name].shape != shape:
-            arrays[name] = _broadcast(arrays[name], shape)
+    for name, kind in problem.operands().items():
+        if name in arrays and arrays[name].shape != kind.shape:
+            arrays[name] = _broadcast(arrays[name], kind.shape)
     laid = replace(inputs, **{name: _contiguous(array) for name, array in arrays.items()})  # type: ignore[arg-type]
     if inputs.projections is None:
         return laid

@@ -16,7 +16,7 @@ def can_be_overwritten(bound: Inputs, given: Inputs) -> bool:
     arrays, as they were bound: a call may hold another form of them.  Q, K, V and tokens that are the same
     arrays need no room.
     """
-    own, others = _arrays(bound), _arrays(given)
+    own, others = bound.named_as_arguments(), given.named_as_arguments()
     if any(others.get(name) is not own[name] for name in own if name not in CHANGING):
         return False
     moved = [name for name in own if name in CHANGING and others[name] is not own[name]]
@@ -25,16 +25,6 @@ def can_be_overwritten(bound: Inputs, given: Inputs) -> bool:
         and not (moved and _share_memory(own))
         and not any(np.may_share_memory(others[name], array) for name in moved for array in own.values())
     )
-
-
-def _arrays(inputs: Inputs) -> dict[str, np.ndarray]:
-    """Return the arrays that kernels read, by the names of their arguments."""
-    if inputs.projections is not None:
-        arrays = inputs.projections.arrays()
-    else:
-        arrays = {"query": inputs.q, "key": inputs.k, "value": inputs.v}
-    operands = {"mask": inputs.mask, "bias": inputs.bias, "sinks": inputs.sinks}
-    return arrays | {name: array for name, array in operands.items() if array is not None}
 
 
 def _share_memory(arrays: dict[str, np.ndarray]) -> bool:

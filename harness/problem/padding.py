@@ -6,13 +6,14 @@ is thrown away.
 
 from collections.abc import Mapping
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from harness.machine.placement import GUARD, placement
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs
-from harness.problem.outputs import LOG_SUM_EXP
+from harness.problem.outputs import OUTPUT
 
 
 def why_not_padded(problem: AttentionProblem) -> str | None:
@@ -45,17 +46,18 @@ def padded_problem(problem: AttentionProblem) -> AttentionProblem:
 def padded_inputs(inputs: Inputs, problem: AttentionProblem) -> Inputs:
     """Return the inputs of the padded batch, zeros beyond each sequence."""
     starts_q, starts_kv = problem.cu_seqlens_q or (), problem.cu_seqlens_kv or ()
+    operands: dict[str, Any] = inputs.operands()
     return Inputs(
         q=_padded(inputs.q, starts_q, problem.seq_q),
         k=_padded(inputs.k, starts_kv, problem.seq_kv),
         v=_padded(inputs.v, starts_kv, problem.seq_kv),
-        sinks=inputs.sinks,
+        **operands,
     )
 
 
 def packed_outputs(outputs: Mapping[str, np.ndarray], problem: AttentionProblem) -> dict[str, np.ndarray]:
     """Return what a padded batch has computed of the sequences themselves."""
-    return {name: _packed(array, problem, has_width=name != LOG_SUM_EXP) for name, array in outputs.items()}
+    return {name: _packed(array, problem, has_width=name == OUTPUT) for name, array in outputs.items()}
 
 
 def _padded(tokens: np.ndarray, starts: tuple[int, ...], length: int) -> np.ndarray:

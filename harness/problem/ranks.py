@@ -7,13 +7,14 @@ or, where the output is projected, added up, which is what an all-reduce does.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from harness.errors import UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs
-from harness.problem.outputs import LOG_SUM_EXP, OUTPUT
+from harness.problem.outputs import OUTPUT
 from harness.problem.projections import ProjectionInputs
 
 HEAD_AXIS = 1
@@ -54,6 +55,7 @@ def inputs_of_rank(inputs: Inputs, problem: AttentionProblem, ranks: int, rank: 
     output_weights = whole.output_weights
     if output_weights is not None:
         output_weights = output_weights[_columns(heads, problem.head_dim_v)]
+    operands: dict[str, Any] = {name: _of_heads(array, heads) for name, array in inputs.operands().items()}
     projections = ProjectionInputs(
         whole.tokens,
         whole.query_weights[:, _columns(heads, problem.head_dim)],
@@ -66,10 +68,8 @@ def inputs_of_rank(inputs: Inputs, problem: AttentionProblem, ranks: int, rank: 
         q=inputs.q[:, heads],
         k=inputs.k[:, kv_heads],
         v=inputs.v[:, kv_heads],
-        mask=_of_heads(inputs.mask, heads),
-        bias=_of_heads(inputs.bias, heads),
-        sinks=None if inputs.sinks is None else inputs.sinks[heads],
         projections=projections,
+        **operands,
     )
 
 
@@ -92,7 +92,7 @@ def joined_outputs(
     joined = {
         name: np.concatenate(of_ranks, axis=HEAD_AXIS)
         for name, of_ranks in arrays.items()
-        if name == LOG_SUM_EXP or not problem.output_projection
+        if name != OUTPUT or not problem.output_projection
     }
     if OUTPUT not in joined:
         dtype = arrays[OUTPUT][0].dtype
@@ -104,8 +104,10 @@ def _columns(heads: slice, width: int) -> slice:
     return slice(heads.start * width, heads.stop * width)
 
 
-def _of_heads(operand: np.ndarray | None, heads: slice) -> np.ndarray | None:
-    """Return the part of a mask or bias that belongs to some heads; one for all heads stays."""
-    if operand is None or operand.ndim < 3 or operand.shape[-3] == 1:
+def _of_heads(operand: np.ndarray, heads: slice) -> np.ndarray:
+    """Return the part of an operand that belongs to some heads; a mask or bias for all heads stays."""
+    if operand.ndim == 1:
+        return operand[heads]
+    if operand.ndim < 3 or operand.shape[-3] == 1:
         return operand
     return np.ascontiguousarray(operand[..., heads, :, :])

@@ -10,8 +10,12 @@ from harness.problem.fields import ProblemField
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def with_arguments(fields: Mapping[str, ProblemField]) -> Callable[[Function], Function]:
-    """Give a function that takes `**fields` these fields in its signature and its docstring.
+def with_arguments(
+    fields: Mapping[str, ProblemField], arrays: Mapping[str, str]
+) -> Callable[[Function], Function]:
+    """Give a function that takes `**fields` these arrays and fields in its signature and its docstring.
+
+    `arrays` say what each is.
 
     `help`, and editors that ask the running function, then show what the model says of them.
     """
@@ -24,6 +28,10 @@ def with_arguments(fields: Mapping[str, ProblemField]) -> Callable[[Function], F
             if argument.kind is not argument.VAR_KEYWORD
         ]
         added = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Any)
+            for name in arrays
+        ]
+        added += [
             inspect.Parameter(
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
@@ -33,7 +41,8 @@ def with_arguments(fields: Mapping[str, ProblemField]) -> Callable[[Function], F
             for name, field in fields.items()
         ]
         function.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
-        lines = "\n".join(_documented(field) for field in fields.values())
+        described = {**arrays, **{name: field.description for name, field in fields.items()}}
+        lines = "\n".join(map(_documented, described, described.values()))
         marker = next(line for line in (function.__doc__ or "").splitlines() if "**fields" in line)
         function.__doc__ = (function.__doc__ or "").replace(marker, f"{marker}\n{lines}")
         return function
@@ -47,11 +56,8 @@ def _annotation(field: ProblemField) -> Any:
     return values if field.default is not None else values | None
 
 
-def _documented(field: ProblemField) -> str:
+def _documented(name: str, description: str) -> str:
     indented = " " * 12
     return textwrap.fill(
-        f"{field.name}: {field.description}",
-        110,
-        initial_indent=indented,
-        subsequent_indent=indented + "    ",
+        f"{name}: {description}", 110, initial_indent=indented, subsequent_indent=indented + "    "
     )

@@ -14,20 +14,17 @@ def least_traffic(problem: AttentionProblem) -> int:
     that sequences share, what the one that sees most reads counts.  What a boolean mask hides depends on data
     and counts as visible.
     """
-    elements = math.prod(problem.output_shape)
     if problem.model_width is None:
-        elements += problem.heads * problem.head_dim * _read(problem, "bq")
+        elements = problem.heads * problem.head_dim * _read(problem, "bq")
         elements += problem.kv_heads * (problem.head_dim + problem.head_dim_v) * _read(problem, "bk")
     else:
-        elements += problem.model_width * (problem.batch * problem.seq_q + problem.weight_columns())
-    if problem.bias:
-        elements += _read(problem, problem.bias_axes)
-    if problem.sinks:
-        elements += problem.heads
-    others = _read(problem, problem.mask_axes) if problem.mask else 0
-    if problem.log_sum_exp:
-        others += math.prod(problem.log_sum_exp_shape) * itemsize("f32")
-    return elements * itemsize(problem.dtype) + others
+        elements = problem.model_width * (problem.batch * problem.seq_q + problem.weight_columns())
+    traffic = elements * itemsize(problem.dtype) + sum(array.nbytes for array in problem.outputs().values())
+    for name, array in problem.operands().items():
+        axes = getattr(problem, f"{name}_axes", None)
+        count = math.prod(array.shape) if axes is None else _read(problem, axes)
+        traffic += count * itemsize(array.dtype)
+    return traffic
 
 
 def _read(problem: AttentionProblem, axes: str) -> int:

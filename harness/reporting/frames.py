@@ -15,9 +15,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from harness.problem.attention_problem import LISTS_OF_LENGTHS, USUAL_BIAS_AXES, usual_scale
+from harness.problem.attention_problem import describe_fields
 from harness.problem.fields import problem_fields
-from harness.problem.names_of_values import name_of_list
 from harness.reporting.distinct import first_rows, has_one_value, numbered
 from harness.reporting.units import Unit, rate_unit, time_unit
 from harness.results.frame import PARAMETER_PREFIX, dtype_of, newest_of_each_case
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-PROBLEM_COLUMNS = (
+FIRST_COLUMNS = (
     "target",
     "threads",
     "dtype",
@@ -35,24 +34,17 @@ PROBLEM_COLUMNS = (
     "head_dim",
     "head_dim_v",
     "mask",
-    "causal_alignment",
-    "window",
-    "softcap",
-    "scale",
-    "bias",
-    "boolean_mask",
-    "mask_axes",
-    "bias_axes",
-    "sinks",
-    "log_sum_exp",
-    "kv_lengths",
-    "cu_seqlens_q",
-    "cu_seqlens_kv",
-    "heads",
-    "kv_heads",
-    "seq_q",
-    "seq_kv",
-    "batch",
+)
+LAST_COLUMNS = ("heads", "kv_heads", "seq_q", "seq_kv", "batch")
+PROBLEM_COLUMNS = (
+    *FIRST_COLUMNS,
+    *(
+        field.column_name
+        for field in problem_fields().values()
+        if field.column_name
+        not in (*FIRST_COLUMNS, *LAST_COLUMNS, "causal")  # the name of the mask says that
+    ),
+    *LAST_COLUMNS,
 )
 """What tells one problem (and the machine it runs on) from another, in the order that rows are sorted by."""
 
@@ -217,26 +209,10 @@ def describe_problem(row: dict[str, Any]) -> str:
 
     Long lists of lengths are shortened, `kv_lengths=12…96 (8 values, 3fa2c1d0)`.
     """
-    words = [
-        f"b{row['batch']}",
-        f"h{row['heads']}" + (f"/{row['kv_heads']}" if row["kv_heads"] != row["heads"] else ""),
-        f"s{row['seq_q']}" + (f"×{row['seq_kv']}" if row["seq_kv"] != row["seq_q"] else ""),
-        f"d{row['head_dim']}" + (f"/{row['head_dim_v']}" if row["head_dim_v"] != row["head_dim"] else ""),
-        str(row["dtype"]),
-        str(row["mask"]),
-    ]
-    if row.get("bias") is True:
-        axes = row.get("bias_axes")
-        words.append("bias" if is_missing(axes) or axes == USUAL_BIAS_AXES else f"bias({axes})")
-    words += [name for name in ("sinks", "log_sum_exp", "output_projection") if row.get(name) is True]
-    named = ["softcap", "model_width", "threads"]
-    if row.get("scale") != usual_scale(max(int(row["head_dim"]), 1)):
-        named.append("scale")
-    words += [f"{key}={_exact_value(row[key])}" for key in named if not is_missing(row.get(key))]
-    for key in LISTS_OF_LENGTHS:
-        if not is_missing(row.get(key)):
-            words.append(f"{key}={name_of_list(str(row[key]))}")
-    return " ".join(words)
+    fields = {name: None if is_missing(value) else _of_python(value) for name, value in row.items()}
+    words = describe_fields(fields)
+    threads = fields.get("threads")
+    return words if threads is None else f"{words} threads={format_value(threads)}"
 
 
 def is_own_baseline(row: Mapping[str, Any]) -> bool:

@@ -2,14 +2,15 @@
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Self, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator, model_validator
 
 from harness.artifact.device_facts import TimedBy
 from harness.numbers import Count, Positive
 from harness.problem.attention_problem import FLOP_CONVENTION
 from harness.problem.case import ParameterValue
+from harness.problem.fields import ProblemField, problem_fields
 from harness.status import Status
 
 KNOWN_WHEN_FINITE = ("time_low_s", "time_high_s", "speedup_low", "speedup_high", "noise")
@@ -26,8 +27,21 @@ Timed = Annotated[Value | None, OF_A_TIME]
 """What only a row that passed may have."""
 
 
-class Result(BaseModel):
-    """One row of a results table; None is "not measured, not known or not applicable"."""
+def problem_columns() -> dict[str, Any]:
+    """Return type and default of the column of each field of a problem."""
+    return {field.column_name: _column(field) for field in problem_fields().values()}
+
+
+def _column(field: ProblemField) -> tuple[Any, Any]:
+    values: Any = {int: Count, tuple: str}.get(field.kind, field.kind)
+    is_left_out = field.name.endswith("_axes")  # where they are the usual ones
+    if field.is_optional or is_left_out:
+        return values | None, None
+    return values, ... if field.default is None else field.default
+
+
+class _Row(BaseModel):
+    """What every row has before its problem."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
 
@@ -53,33 +67,15 @@ class Result(BaseModel):
     elapsed_s: float | None = None
     """What the case took in all: planning, building or finding what was built, checking and timing it."""
 
-    batch: Count
-    heads: Count
-    kv_heads: Count
-    seq_q: Count
-    seq_kv: Count
-    head_dim: Count
-    head_dim_v: Count
-    dtype: str
+
+_RowOfProblem: Any = create_model("_RowOfProblem", __base__=_Row, **problem_columns())
+
+
+class Result(_RowOfProblem, BaseModel):
+    """One row of a results table; None is "not measured, not known or not applicable"."""
+
     mask: str
     """What is visible: `full`, `causal`, … (`AttentionProblem.mask_name`)."""
-    causal: bool
-    causal_alignment: str
-    window: str | None = None
-    softcap: float | None = None
-    scale: float
-    bias: bool = False
-    boolean_mask: bool = False
-    mask_axes: str | None = None
-    """Axes of the boolean mask and of the bias, where they are not the usual ones."""
-    bias_axes: str | None = None
-    sinks: bool = False
-    log_sum_exp: bool = False
-    kv_lengths: str | None = None
-    cu_seqlens_q: str | None = None
-    cu_seqlens_kv: str | None = None
-    model_width: Count | None = None
-    output_projection: bool = False
     params: dict[str, ParameterValue] = {}
     chosen: dict[str, ParameterValue] = {}
     """Values of parameters that were left open, as variant, target or compiler chose them."""

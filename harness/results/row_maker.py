@@ -191,13 +191,12 @@ def problem_columns(problem: AttentionProblem) -> dict[str, Any]:
     """
     flops, traffic = problem.flops(), least_traffic(problem)
     fields = problem_fields()
-    columns = {name: field.column(getattr(problem, name)) for name, field in fields.items()}
+    columns = {field.column_name: field.column(getattr(problem, name)) for name, field in fields.items()}
     for name in ("mask_axes", "bias_axes"):
         if columns[name] == fields[name].default:
             columns[name] = None
     return columns | {
         "mask": problem.mask_name,
-        "boolean_mask": problem.mask,
         "flops": flops,
         "flop_convention": problem.flop_convention,
         "bytes": problem.bytes(),

@@ -17,7 +17,7 @@ from harness.digest import digest_of_array
 from harness.errors import ChangedInputsError
 from harness.oracle.expected import Expected
 from harness.problem.changing_inputs import ChangingInputs, change_operands
-from harness.problem.inputs import Inputs, make_guarded_inputs
+from harness.problem.inputs import Inputs, guarded, make_inputs
 from harness.processes.own_memory import peak_bytes, reset_peak_bytes
 from harness.results.kept_outputs import keep_outputs
 from harness.running.output_check import OutputCheck, outputs_of
@@ -102,7 +102,7 @@ class BindRequest(Request[Done]):
         """Bind the code."""
         code = life.kept(LoadedCode, "bind was asked for before load")
         life.forget(CheckedCall)
-        inputs = make_guarded_inputs(code.artifact.case.problem, self.distribution, self.seed).as_given()
+        inputs = guarded(make_inputs(code.artifact.case.problem, self.distribution, self.seed)).as_given()
         _bind(life, code, inputs, ChangingInputs(inputs) if self.changes else None)
         return Done()
 

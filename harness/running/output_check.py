@@ -8,8 +8,7 @@ import numpy as np
 
 from harness.artifact.bound_call import BoundCall
 from harness.oracle.expected import Expected, Verdict, expect, worse
-from harness.problem.found_outputs import require_arrays
-from harness.problem.outputs import OUTPUT
+from harness.problem.outputs import OUTPUT, require_arrays
 
 REPETITIONS_S = 0.02
 """So long a call is repeated on the same inputs: some race, or compute something else now and then."""

@@ -11,8 +11,8 @@ from harness.artifact.checked_executable import CheckedExecutable
 from harness.errors import ChangedInputsError, HarnessError
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.found_outputs import why_unusable
 from harness.problem.inputs import Inputs, make_inputs
+from harness.problem.outputs import why_unusable
 
 PROBLEM = AttentionProblem(heads=2, seq_q=4, head_dim=8)
 WITH_SUMS = PROBLEM.model_copy(update={"log_sum_exp": True})

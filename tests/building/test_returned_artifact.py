@@ -45,7 +45,7 @@ def built(monkeypatch: pytest.MonkeyPatch, cache: Path, change: Change) -> Artif
         ),
         (
             changed(metrics=StaticMetrics.model_construct(registers=-1)),
-            "metrics.registers: found -1, expected at least 0",
+            "metrics.registers: Input should be greater than or equal to 0, found -1",
         ),
         (
             changed(stage_files={"source": "missing.py"}),

@@ -7,7 +7,6 @@ from example_results import example_result, failed_result
 from recorded_calls import EXPERIMENT, Calls, error_line
 
 from harness.__main__ import main
-from harness.cli import doctor
 from harness.errors import RunInterrupted
 from harness.status import Status
 
@@ -22,10 +21,6 @@ class TestRun:
         assert (call["out"], call["timed"], call["resume"]) == (Path("results"), True, False)
         assert calls.reports == [([calls.folder], None, ("svg",))]
         assert capsys.readouterr().out == f"tables of 1\nreport: {calls.folder}/report\n"
-
-    def test_an_experiment_by_its_bare_name(self, calls: Calls) -> None:
-        assert main(["run", "trial"]) == 0
-        assert calls.runs[0]["experiment"] == "trial"
 
     def test_options(self, calls: Calls) -> None:
         options = [
@@ -51,15 +46,6 @@ class TestRun:
         assert {case.problem.seq_q for case in calls.runs[0]["cases"]} == {32}
         assert capsys.readouterr().err == "harness: profile cpu of trial: 2 cases\n"
 
-    def test_an_experiment_without_timing_is_not_timed(self, calls: Calls) -> None:
-        Path("untimed.toml").write_text(EXPERIMENT + "[timing]\nenabled = false")
-        assert main(["run", "untimed.toml"]) == 0
-        assert calls.runs[0]["timed"] is False
-
-    def test_failures_do_not_change_the_exit_status(self, calls: Calls) -> None:
-        calls.results = [failed_result()]
-        assert main(["run", "trial"]) == 0
-
     def test_an_interruption_says_how_to_go_on(
         self, calls: Calls, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -82,13 +68,6 @@ class TestRun:
         assert capsys.readouterr().err == (
             f"harness: the system gives no more {what} (see 'ulimit -a'); what was measured is kept\n"
         )
-
-    def test_an_interruption_outside_of_a_run_says_no_more(
-        self, calls: Calls, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        calls.interruption = KeyboardInterrupt()
-        assert main(["run", "trial"]) == 130
-        assert capsys.readouterr().err == "harness: interrupted\n"
 
 
 class TestCheck:
@@ -122,21 +101,6 @@ class TestCheck:
         last = capsys.readouterr().out.splitlines()[-1]
         assert last == "2 of 4 cases checked, 1 passed, 1 wrong, 2 unsupported"
 
-    @pytest.mark.parametrize(
-        ("setting", "line"),
-        [
-            ("", "inputs: normal; others show other mistakes: set [check] distributions to names that "),
-            ('distributions = ["normal", "large-logits"]', "inputs: normal, large-logits"),
-        ],
-    )
-    def test_the_line_before_it_names_the_inputs(
-        self, calls: Calls, capsys: pytest.CaptureFixture[str], setting: str, line: str
-    ) -> None:
-        Path("drawn.toml").write_text(EXPERIMENT + f"[check]\n{setting}\n")
-        main(["check", "drawn.toml"])
-        told = capsys.readouterr().out.splitlines()[-2]
-        assert told == line + ("" if setting else "'harness list distributions' lists")
-
     @pytest.mark.parametrize(("supported", "status"), [("[]", 0), ('["unfused"]', 0), ('["flash"]', 1)])
     def test_a_variant_that_is_to_be_supported_is_missed(
         self, calls: Calls, capsys: pytest.CaptureFixture[str], supported: str, status: int
@@ -166,14 +130,6 @@ class TestReport:
         assert calls.reports == []
         assert capsys.readouterr().out == "figure: throughput.png\n"
 
-    def test_a_figure_that_was_asked_for_and_is_not_drawn_is_a_failure(self, calls: Calls) -> None:
-        calls.skipped = {"throughput": "no case was timed"}
-        assert main(["report", "a", "--figure", "throughput"]) == 1
-
-    def test_settings_without_their_figure_are_refused(self, capsys: pytest.CaptureFixture[str]) -> None:
-        message = error_line(capsys, "report", "a", "--set", "style=bars")
-        assert message == "--set: found no --figure, expected the figure that the settings are for"
-
     def test_an_edited_experiment_labels_and_rows(self, calls: Calls) -> None:
         options = ["--experiment", "trial", "--label", "before", "--label", "after", "--rows"]
         assert main(["report", "a", "b", "--out", "both", *options]) == 0
@@ -196,16 +152,6 @@ class TestReport:
         assert opened == [page.as_uri()]
         told = f"harness: no browser found here; open {page} in one, on any machine: it needs no other file\n"
         assert capsys.readouterr().err == ("" if has_browser else told)
-
-    def test_no_page_is_opened_where_none_is_written(self, capsys: pytest.CaptureFixture[str]) -> None:
-        message = error_line(capsys, "report", "a", "--figure", "throughput", "--open")
-        assert message == "--open: found --figure, which writes no page; expected only one of both"
-
-    def test_published_points_are_overlaid_where_asked_for(self, calls: Calls) -> None:
-        assert main(["report", "a", "--out", "b"]) == 0
-        assert calls.report_arguments["published"] is False
-        assert main(["report", "a", "--out", "b", "--published"]) == 0
-        assert calls.report_arguments["published"] is True
 
     def test_what_became_of_figures_is_told_on_standard_error(
         self, calls: Calls, capsys: pytest.CaptureFixture[str]
@@ -238,26 +184,6 @@ class TestList:
         cases = calls.runs[0]["cases"]
         assert capsys.readouterr().out.splitlines() == [f"{case.id}  {case.describe()}" for case in cases]
 
-    def test_no_experiments_are_told_of(
-        self, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        (tmp_path / "elsewhere").mkdir()
-        monkeypatch.chdir(tmp_path / "elsewhere")
-        assert main(["list", "experiments"]) == 0
-        captured = capsys.readouterr()
-        assert captured.out == ""
-        assert captured.err == "harness: there is no folder experiments/ with experiments here\n"
-        assert error_line(capsys, "run", "smoke") == (
-            "experiments/smoke.toml: no such file; there is no folder experiments/ with experiments here; "
-            "expected the path of an experiment in TOML"
-        )
-
-    def test_a_file_beside_is_suggested_for_its_bare_name(self, capsys: pytest.CaptureFixture[str]) -> None:
-        Path("tiles.toml").write_text(EXPERIMENT)
-        assert error_line(capsys, "run", "tiles") == (
-            "experiments/tiles.toml: no such file; did you mean the file tiles.toml?"
-        )
-
     def test_cases_of_no_experiment(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert error_line(capsys, "list", "cases").startswith("list cases: expected an experiment")
 
@@ -266,13 +192,6 @@ class TestDoctor:
     def test_findings_are_printed(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["doctor"]) == 0
         assert "cpu build" in capsys.readouterr().out
-
-    def test_a_broken_installation_is_told_by_the_exit_status(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        finding = doctor.Finding(
-            section="packages", name="numpy", state=doctor.State.BROKEN, detail="not installed"
-        )
-        monkeypatch.setattr(doctor, "diagnose", lambda: [finding])
-        assert main(["doctor"]) == 1
 
 
 class TestTextFromElsewhere:
@@ -283,14 +202,3 @@ class TestTextFromElsewhere:
         Path("experiments/trial.toml").write_text(text)
         assert main(["list", "experiments"]) == 0
         assert capsys.readouterr().out == "trial  Does\\x1b[31m\\nit?\n"
-
-    def test_in_the_line_that_ends_a_report(self, calls: Calls, capsys: pytest.CaptureFixture[str]) -> None:
-        calls.folder = Path("re\x1bceived")
-        assert main(["report", "received"]) == 0
-        assert main(["run", "trial"]) == 0
-        assert capsys.readouterr().out.count("report: re\\x1bceived/report\n") == 2
-
-    def test_in_notes(self, calls: Calls, capsys: pytest.CaptureFixture[str]) -> None:
-        calls.notes = ("built by other code (0.1\x1b[2J)",)
-        assert main(["report", "received"]) == 0
-        assert capsys.readouterr().err == "harness: built by other code (0.1\\x1b[2J)\n"

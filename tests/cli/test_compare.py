@@ -12,7 +12,6 @@ from example_results import example_manifest, example_result, example_round, fai
 from harness.__main__ import main
 from harness.results.manifest import part_of
 from harness.results.run_folder import RunFolder
-from harness.status import Status
 
 CASES = tuple(f"{number:012x}" for number in range(1, 5))
 """The first one is the baseline, whose code never changes."""
@@ -86,16 +85,6 @@ def test_runs_without_a_difference_end_with_0(tmp_path, old, capsys):
     assert "0 slower, 4 same" in out
 
 
-def test_a_run_compared_with_itself_is_told(tmp_path, old, capsys):
-    new = write(tmp_path / "new", BASELINE, *(row(case, 0.5) for case in CASES[1:]))
-    line = f"old and new are the same run, {old}"
-    assert line in compare(capsys, str(old), str(old))[1]
-    packed = tmp_path / "packed.tar.gz"
-    assert main(["archive", str(old), "--out", str(packed)]) == 0
-    assert line in compare(capsys, str(old), str(packed))[1]
-    assert "are the same run" not in compare(capsys, str(old), str(new))[1]
-
-
 def test_what_is_ambiguous_comes_with_the_commands_that_decide_it(tmp_path, old, capsys):
     unclear = row(CASES[1], 0.52, speedup_low=1.7, speedup_high=2.1)
     new = write(tmp_path / "new", BASELINE, unclear, row(CASES[2], 0.5), row(CASES[3], 0.5))
@@ -126,14 +115,6 @@ def test_changes_that_were_not_committed_are_told_and_not_checked_out(tmp_path, 
     ]
 
 
-def test_runs_of_more_or_fewer_processors_say_so(tmp_path, old, capsys):
-    machine = example_manifest().machine.model_copy(update={"cores_usable": 3, "cores_logical": 8})
-    new = write(tmp_path / "new", BASELINE, row(CASES[1], 0.5), machine=machine)
-    _, out, _ = compare(capsys, str(old), str(new))
-    assert " 3 of 8 processors: times may differ by that" in out
-    assert "may differ by that" not in compare(capsys, str(old), str(old))[1]
-
-
 def test_the_commit_of_a_resumed_run_is_that_which_it_was_resumed_with(tmp_path, capsys):
     began = {"git_commit": "0123456789abcdef", "git_dirty": True}
     resumed = part_of(example_manifest().model_copy(update={"git_commit": "fedcba9876543210"}))
@@ -145,69 +126,6 @@ def test_the_commit_of_a_resumed_run_is_that_which_it_was_resumed_with(tmp_path,
     assert len(commands) == 2
     assert all(line.startswith("  git checkout fedcba9876543210 && ") for line in commands)
     assert json.loads(file.read_text())["commit_info"]["id"] == "fedcba9876543210"
-
-
-def test_what_a_run_was_resumed_with_is_told(tmp_path, capsys):
-    told = {"git_commit": "0123456789abcdef", "git_dirty": True, "packages": {"numpy": "2.1"}}
-    resumed = part_of(example_manifest().model_copy(update=told))
-    later = resumed.model_copy(update={"git_commit": "fedcba9876543210"})
-    clean = resumed.model_copy(update={"git_commit": "1111111111111111", "git_dirty": False})
-    packages = {"packages": {"numpy": "2.0"}}
-    first = write(tmp_path / "first", BASELINE, row(CASES[1], 0.5), **packages)
-    for parts, commits in (
-        ((resumed,), "commit 0123456"),
-        ((resumed, later, clean, later), "commits 0123456, fedcba9"),
-    ):
-        new = write(tmp_path / "new", BASELINE, row(CASES[1], 0.5), **packages, parts=parts)
-        for folders, name in (((first, new), "new"), ((new, first), "old")):
-            assert compare(capsys, *map(str, folders))[1].splitlines()[1:] == [
-                f"files of the {name} run differed from its {commits}",
-                "packages of other versions: numpy",
-            ]
-
-
-def test_an_interval_that_nothing_bounds_is_not_known(tmp_path, capsys):
-    unbounded = {"time_low_s": None, "time_high_s": None, "baseline_case": None}
-    old = write(tmp_path / "old", row(CASES[1], 0.5, **unbounded))
-    new = write(tmp_path / "new", row(CASES[1], 0.6, **unbounded))
-    file = tmp_path / "times.json"
-    status, out, _ = compare(capsys, str(old), str(new), "--json", str(file))
-    assert status == 0
-    assert f"  {CASES[1]}  1.200× [interval not known]  flash" in out
-    (benchmark,) = json.loads(file.read_text(), parse_constant=pytest.fail)["benchmarks"]
-    told = benchmark["extra_info"]
-    assert (told["ratio_low"], told["ratio_high"]) == (None, None)
-    assert told["ratio"] == pytest.approx(1.2)
-
-
-def test_rounds_of_older_code_are_none_of_the_row_that_a_resumed_run_made(tmp_path, old, capsys):
-    new = write(tmp_path / "new", BASELINE, *(row(case, 0.5) for case in CASES[1:]))
-    run = RunFolder.open(new)
-    for group, seconds in (("newer", 0.5), ("older", 9.0), ("newer", 0.7)):
-        run.append_round(example_round(group=group, seconds={CASES[1]: [seconds]}))
-    for group in ("newer", "newest"):
-        run.append_round(example_round(group=group, seconds={CASES[1]: [8.0]}, beside=[CASES[1]]))
-    run.release()
-    file = tmp_path / "times.json"
-    compare(capsys, str(old), str(new), "--json", str(file))
-    found = {one["extra_info"]["case"]: one for one in json.loads(file.read_text())["benchmarks"]}
-    assert found[CASES[1]]["stats"]["data"] == [0.5, 0.7]
-    assert found[CASES[2]]["stats"]["data"] == [0.11]
-
-
-def test_benchmarks_of_other_problems_and_parameters_have_other_names(tmp_path, capsys):
-    lengths = {CASES[1]: "64,10", CASES[2]: "64,11", CASES[3]: "64,11"}
-    rows = [
-        row(case, 0.5, kv_lengths=values, params={"tile_q": 16 if case == CASES[3] else 32})
-        for case, values in lengths.items()
-    ]
-    folders = [str(write(tmp_path / name, *rows)) for name in ("old", "new")]
-    file = tmp_path / "times.json"
-    compare(capsys, *folders, "--json", str(file))
-    benchmarks = json.loads(file.read_text())["benchmarks"]
-    assert len(benchmarks) == 3
-    assert len({one["name"] for one in benchmarks}) == 3
-    assert len({one["group"] for one in benchmarks}) == 2
 
 
 def test_a_newest_run_that_nothing_was_timed_in_names_the_one_with_times(tmp_path, old, capsys):
@@ -224,43 +142,6 @@ def test_a_newest_run_that_nothing_was_timed_in_names_the_one_with_times(tmp_pat
 NO_TIMES = dict.fromkeys(
     ["time_s", "time_low_s", "time_high_s", "speedup", "speedup_low", "speedup_high", "baseline_case"]
 )
-
-
-def test_what_a_received_run_says_is_quoted_and_its_profile_is_in_the_commands(tmp_path, capsys):
-    folders = []
-    for name, seconds in (("old", 0.5), ("new", 0.52)):
-        told = {
-            "experiment": "<b>sweep</b>",
-            "named_by": ("a; touch b.toml", "--profile", "small cpu"),
-            "git_commit": "0123456789abcdef" if name == "old" else "HEAD; touch c",
-        }
-        run = RunFolder.create(tmp_path / name, "sweep", example_manifest().model_copy(update=told))
-        run.append_result(row(CASES[1], seconds, baseline_case=None))
-        run.release()
-        folders.append(str(run.path))
-    file = tmp_path / "pull.md"
-    _, out, _ = compare(capsys, *folders, "--markdown", str(file))
-    again = f"harness run 'a; touch b.toml' --profile 'small cpu' --only case={CASES[1]}"
-    commands = [line for line in out.splitlines() if "harness run" in line]
-    assert commands == [f"  git checkout 0123456789abcdef && {again}", f"  {again}"]
-    assert file.read_text().startswith("## &lt;b&gt;sweep&lt;/b&gt;: undecided\n")
-
-
-def test_how_many_cases_have_lost_their_times_is_told(tmp_path, old, capsys):
-    untimed = [row(case, 0.5, **NO_TIMES) for case in CASES[2:]]
-    new = write(tmp_path / "new", BASELINE, row(CASES[1], 0.5), *untimed)
-    file = tmp_path / "pull.md"
-    assert compare(capsys, str(old), str(new), "--markdown", str(file))[0] == 0
-    words = (
-        "2 same (1 of identical code, whatever was measured), 2 not compared by time "
-        "(2 not timed in the new run) (differences above 3 %)"
-    )
-    assert words in file.read_text()
-    assert "2 not timed in the old run" in compare(capsys, str(new), str(old))[1]
-    assert ", 2 not compared by time (2 timed in neither run)" in compare(capsys, str(new), str(new))[1]
-    partly = write(tmp_path / "partly", BASELINE, *(row(case, 0.5, device="another") for case in CASES[1:]))
-    words = ", 3 not compared by time (3 timed on another device)"
-    assert words in compare(capsys, str(old), str(partly))[1]
 
 
 def test_what_failed_in_both_runs_is_counted_and_named(tmp_path, capsys):
@@ -289,25 +170,6 @@ def test_what_failed_in_both_runs_is_counted_and_named(tmp_path, capsys):
     assert f"| {CASES[1]} | flash | cpu | b1 h2 s64 d16 f32 causal | wrong: row 3 |" in text
 
 
-def test_what_fails_now_and_was_unsupported_is_counted_and_named(tmp_path, capsys):
-    def one(status: str, reason: str) -> Any:
-        return failed_result(CASES[1], device="a processor", status=status, reason=reason)
-
-    old = write(tmp_path / "old", BASELINE, one("unsupported", "no sinks"))
-    new = write(tmp_path / "new", BASELINE, one("wrong", "row 3"))
-    file = tmp_path / "pull.md"
-    status, out, _ = compare(capsys, str(old), str(new), "--markdown", str(file))
-    lines = out.splitlines()
-    assert status == 0
-    assert ", 1 failing now (1 unsupported → wrong) (differences" in lines[0]
-    assert lines[2:] == [
-        "failing now (1):",
-        f"  {CASES[1]}  flash · cpu · b1 h2 s64 d16 f32 causal: unsupported → wrong: row 3",
-    ]
-    assert file.read_text().startswith("## sweep: not worse, 1 failing now\n")
-    assert "1 checked in neither run (1 wrong → unsupported)" in compare(capsys, str(new), str(old))[1]
-
-
 MORE_DISTRIBUTIONS = 'name = "sweep"\n[check]\ndistributions = ["normal", "large-logits"]\nseed = 3\n'
 DIFFERS = "[check] differs, and with it the inputs and what passed means: "
 NORMAL, LARGE = "normal, seed 0", "normal, large-logits, seed 0"
@@ -334,17 +196,6 @@ def test_rows_say_what_they_were_checked_with_whatever_the_run_began_with(tmp_pa
     assert notes == ([] if note is None else [note])
 
 
-def test_cases_that_neither_run_could_check_are_of_no_inputs(tmp_path, capsys):
-    refused = failed_result(CASES[1], status=Status.UNSUPPORTED, device="a processor")
-    folders = [
-        write(tmp_path / "before", refused, *checked_with(NORMAL, NORMAL, NORMAL)[1:]),
-        write(
-            tmp_path / "now", refused, *checked_with(NORMAL, NORMAL, NORMAL)[1:], source=MORE_DISTRIBUTIONS
-        ),
-    ]
-    assert "[check]" not in compare(capsys, *map(str, folders))[1]
-
-
 @pytest.mark.parametrize(
     ("status", "device", "expected"),
     [("passed", "another", 2), ("passed", "a processor", 0), ("emulated", "another", 0)],
@@ -357,18 +208,6 @@ def test_runs_of_another_machine_are_refused_without_times_too(tmp_path, capsys,
     found, _, error = compare(capsys, *map(str, folders))
     assert found == expected
     assert ("measured on another" in error) == (expected == 2)
-
-
-def test_rows_without_a_device_are_of_the_machine_of_their_run(tmp_path, capsys):
-    folders = []
-    for name in ("a processor", "another"):
-        manifest = example_manifest().model_copy(update={"device": name})
-        run = RunFolder.create(tmp_path / name, "sweep", manifest)
-        run.append_result(row(CASES[1], 0.5, **{**NO_TIMES, "device": None}))
-        run.release()
-        folders.append(str(run.path))
-    status, _, error = compare(capsys, *folders)
-    assert (status, "measured on another, " in error) == (2, True)
 
 
 def test_a_folder_of_an_experiment_stands_for_its_newest_run(tmp_path, old, capsys):

@@ -121,23 +121,3 @@ def test_bad_requests_are_one_line(
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
-
-
-def test_a_shallow_clone_says_how_to_get_older_commits(
-    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shallow = repository.parent / "shallow"
-    git = ["git", "-c", "protocol.file.allow=always", "clone", "--quiet", "--depth", "1"]
-    subprocess.run([*git, f"file://{repository}", str(shallow)], check=True)
-    monkeypatch.chdir(shallow)
-    assert main(["compare", "--revisions", "HEAD~1", "HEAD", str(repository.parent / "revisions.toml")]) == 2
-    assert "git fetch --unshallow brings older commits" in capsys.readouterr().err
-
-
-def test_outside_of_a_repository_it_says_so(
-    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(repository.parent)
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(repository.parent.parent))
-    assert main(["compare", "--revisions", "a", "b", "revisions.toml"]) == 2
-    assert "git rev-parse says: " in capsys.readouterr().err

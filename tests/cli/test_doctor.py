@@ -3,7 +3,6 @@
 import shlex
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from example_plugins import use_example_plugins
@@ -56,13 +55,6 @@ def test_every_core_dependency_of_this_distribution_is_examined() -> None:
     assert "pytest" not in names
 
 
-def test_a_distribution_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "DISTRIBUTION", "no-such-distribution")
-    assert stated(doctor.package_findings()) == {
-        "no-such-distribution": (State.BROKEN, f"not installed: {PIP} install -e .")
-    }
-
-
 def test_targets_say_what_they_can_do_here() -> None:
     assert stated(doctor.target_findings()) == {
         "cpu build": (State.OK, "always"),
@@ -85,12 +77,6 @@ def test_a_busy_machine_is_a_warning(monkeypatch: pytest.MonkeyPatch, load: floa
     assert stated(doctor.machine_findings())["load"][0] is state
 
 
-def test_the_machine_is_described() -> None:
-    assert set(stated(doctor.machine_findings())) == {
-        "processor", "cores", "vector extensions", "memory", "system", "load",
-    }  # fmt: skip
-
-
 def test_the_caches_size_is_counted(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "kernel.o").write_bytes(bytes(2048))
@@ -98,20 +84,6 @@ def test_the_caches_size_is_counted(tmp_path: Path) -> None:
     assert stated(doctor.cache_findings(tmp_path)) == {
         "artifacts": (State.NOTE, f"{tmp_path} (3 KiB in 2 files); set HARNESS_CACHE_DIR to move it")
     }
-
-
-def test_a_cache_that_does_not_exist_yet_is_empty(tmp_path: Path) -> None:
-    missing = tmp_path / "missing"
-    assert stated(doctor.cache_findings(missing)) == {
-        "artifacts": (State.NOTE, f"{missing} (0 B in 0 files); set HARNESS_CACHE_DIR to move it")
-    }
-
-
-def test_a_path_that_no_cache_can_have_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HARNESS_CACHE_DIR", f"{tmp_path}/ca\udcffche")
-    (finding,) = doctor.cache_findings()
-    assert finding.state is State.BROKEN
-    assert "found a path that is not UTF-8" in finding.detail
 
 
 def test_a_cache_that_cannot_be_made_is_broken(tmp_path: Path) -> None:
@@ -134,49 +106,8 @@ def test_a_target_that_cannot_be_made_spoils_no_variant(monkeypatch: pytest.Monk
     assert stated(doctor.variant_findings())["flash"][0] is State.OK
 
 
-def test_an_old_python_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "version_info", (3, 9, 0))
-    (finding,) = doctor.python_findings()
-    assert finding.state is State.BROKEN
-    assert finding.detail.endswith("; expected 3.11 or later")
-
-
 def test_only_what_is_broken_makes_it_unhealthy() -> None:
     def healthy(state: State) -> bool:
         return doctor.is_healthy([Finding(section="packages", name="x", state=state, detail="")])
 
     assert [state for state in State if not healthy(state)] == [State.BROKEN]
-
-
-def test_the_table_shows_every_finding(capsys: pytest.CaptureFixture[str]) -> None:
-    findings = doctor.diagnose()
-    doctor.print_findings(findings)
-    printed = capsys.readouterr().out
-    assert [finding.name for finding in findings if finding.name not in printed] == []
-    assert {finding.section for finding in findings} == {
-        "python", "packages", "targets", "variants", "machine", "cache",
-    }  # fmt: skip
-
-
-def test_a_variant_without_its_package_is_absent_even_if_something_can_be_built(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def supports(problem: object, target: str) -> str | None:
-        return "install attention-harness[baselines]" if target == "cpu" else None
-
-    variant = SimpleNamespace(summary="", supports=supports, tool_versions=dict)
-    monkeypatch.setattr(doctor.plugins, "names", lambda kind: ["cpu", "cuda"])
-    monkeypatch.setattr(doctor.plugins, "load", lambda kind, name: variant)
-    finding = doctor._variant_finding("torch", ["cpu", "cuda"])
-    assert finding.state is State.ABSENT
-    assert finding.detail == "install attention-harness[baselines]; without it only built, for cuda"
-
-
-def test_a_package_without_a_version_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "damaged-1.0.dist-info"
-    folder.mkdir()
-    (folder / "METADATA").write_text("Name: damaged\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    (finding,) = doctor.package_findings(["damaged==1.0"])
-    assert finding.state is doctor.State.BROKEN
-    assert finding.detail.startswith("its version cannot be read: ")

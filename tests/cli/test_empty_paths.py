@@ -11,17 +11,8 @@ from harness.__main__ import main
     ("words", "option"),
     [
         (["check", "smoke", "--out", ""], "--out"),
-        (["check", "smoke", "--junit", ""], "--junit"),
-        (["check", "--bundle", ""], "--bundle"),
-        (["run", "smoke", "--dump", ""], "--dump"),
-        (["build", "smoke", "--bundle", ""], "--bundle"),
-        (["report", "run", "--out", ""], "--out"),
         (["report", ""], "DIR..."),
-        (["compare", "", "run"], "OLD NEW"),
-        (["compare", "old", "new", "--json", ""], "--json"),
         (["compare", "old", "new", "--markdown", ""], "--markdown"),
-        (["archive", "run", "--out", ""], "--out"),
-        (["support", "--check", "--out", ""], "--out"),
     ],
 )
 def test_an_empty_path_is_one_line_and_writes_nothing(

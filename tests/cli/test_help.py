@@ -21,14 +21,6 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-@pytest.mark.parametrize("command", [["list", "variants"], ["doctor"], ["--help"]])
-def test_a_closed_pipe_is_no_failed_case(command: list[str]) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", CLOSED_PIPE, *command], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (141, "")
-
-
 @pytest.mark.parametrize("arguments", [[], ["--help"]])
 def test_the_commands_are_listed(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
     assert main(arguments) == 0
@@ -57,26 +49,6 @@ def test_help_imports_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "imported: []"
-
-
-def test_the_module_can_be_run() -> None:
-    command = [sys.executable, "-m", "harness", "run", "missing.toml"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "harness: missing.toml: no such file; expected an experiment in TOML\n"
-
-
-@pytest.mark.parametrize("option", ["--help", "-h"])
-@pytest.mark.parametrize("command", [[], ["run"], ["ir"]])
-def test_help_has_a_short_name(capsys: pytest.CaptureFixture[str], command: list[str], option: str) -> None:
-    assert main([*command, option]) == 0
-    assert capsys.readouterr().out.startswith("Usage: harness")
-
-
-@pytest.mark.parametrize("option", ["--version", "-V"])
-def test_the_version_has_a_short_name(capsys: pytest.CaptureFixture[str], option: str) -> None:
-    assert main([option]) == 0
-    assert capsys.readouterr().out.startswith("attention-harness ")
 
 
 def test_a_shell_can_complete_commands() -> None:

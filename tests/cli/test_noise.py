@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from harness.__main__ import main
-from harness.cli.noise import lines_of
 from harness.errors import InputError
 from harness.measure.statistics import Interval
 from harness.running import machine_noise
@@ -19,15 +18,6 @@ RATIOS = (Interval(1.0, 0.99, 1.005), Interval(1.01, 0.995, 1.02), Interval(1.0,
 
 def noise(load: float) -> MachineNoise:
     return MachineNoise(RATIOS, 0.9, 1.1, rounds=40, starts=6, load=load)
-
-
-def test_the_smallest_difference_is_the_farthest_end_of_an_interval() -> None:
-    assert noise(0.0).smallest_difference == pytest.approx(1 / 0.96 - 1)
-
-
-def test_a_busy_machine_is_called_so() -> None:
-    assert "busy" not in lines_of(noise(0.02), 60)[0]
-    assert "others used 40% of processors; busy: try again" in lines_of(noise(0.4), 60)[0]
 
 
 def test_copies_are_timed_for_as_long_as_asked(capsys: pytest.CaptureFixture[str]) -> None:

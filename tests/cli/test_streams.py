@@ -36,11 +36,6 @@ def test_output_that_cannot_be_written_is_one_line(command: list[str]) -> None:
     )
 
 
-def test_a_stream_that_is_closed_leads_nowhere() -> None:
-    assert harness(">&-", "list", "variants").returncode == 0
-    assert harness("2>&-", "list", "nothing").returncode == 2
-
-
 def test_letters_that_a_terminal_does_not_have_are_escaped() -> None:
     done = harness("", "list", "variants", PYTHONIOENCODING="ascii")
     assert done.returncode == 0, done.stderr
@@ -60,19 +55,3 @@ def test_a_run_whose_progress_nobody_reads_any_more_ends_and_keeps_what_it_has(t
     assert [row.status for row in run.results()] == ["passed"]
     assert run.manifest.finished is not None
     assert (run.path / "results.parquet").exists()
-
-
-def test_an_error_that_nobody_reads_is_a_closed_pipe() -> None:
-    reader, writer = os.pipe()
-    os.close(reader)
-    words = [sys.executable, "-m", "harness", "list", "nothing"]
-    done = subprocess.run(words, stderr=writer, check=False)
-    os.close(writer)
-    assert done.returncode == 141
-
-
-def test_a_full_log_does_not_end_a_run(tmp_path: Path) -> None:
-    done = harness(f"2>{FULL}", *CHECK, "--out", str(tmp_path))
-    assert done.returncode == 0, done.stdout
-    (journal,) = tmp_path.glob("*/*/results.jsonl")
-    assert '"status":"passed"' in journal.read_text()

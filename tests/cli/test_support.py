@@ -12,7 +12,6 @@ from harness.__main__ import main
 from harness.building import support as support_module
 from harness.building.support import Support, all_chips, matrix, own_variants
 from harness.cli.support import FAULTY_LEGEND
-from harness.errors import HarnessError
 from harness.problem.forms import FORMS
 from harness.variants.base import Parameters
 
@@ -133,39 +132,3 @@ def test_a_faulty_variant_costs_nobody_else_s_answers(
     number = re.fullmatch(r" faulty, (\d+) ", cells[" evil "])
     assert number is not None
     assert f"{number[1]}. {fault[0]}" in lines
-
-
-def test_a_faulty_variant_asked_for_is_one_line(
-    capsys: pytest.CaptureFixture[str], fault: tuple[str, int]
-) -> None:
-    reason, status = fault
-    assert main(["support", "--variant", "evil", "--target", "cpu:avx2"]) == status
-    assert capsys.readouterr() == ("", f"harness: {reason}\n")
-
-
-def test_a_faulty_variant_is_reported_as_not_checked(
-    capsys: pytest.CaptureFixture[str],
-    fault: tuple[str, int],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(support_module, "FORMS", tuple(form for form in FORMS if form.name == "causal"))
-    monkeypatch.setattr(support_module, "own_variants", lambda: ["naive", "evil"])
-    assert main(["support", "--check", "--target", "cpu", "--plain", "--out", str(tmp_path)]) == 0
-    told = capsys.readouterr()
-    assert told.out.splitlines()[-1] == "1 of 1 case checked, 1 passed"
-    assert f"harness: not checked: {fault[0]}" in told.err.splitlines()
-
-
-def test_a_variant_without_members_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    load = plugins.load
-    bare = SimpleNamespace(parameters=Parameters)
-    monkeypatch.setattr(plugins, "load", lambda kind, name: bare if name == "naive" else load(kind, name))
-    assert "naive" in own_variants()
-    answers = list(matrix(["naive"], ["cpu:avx2"], are_asked_for=False))
-    assert {answer.is_faulty for answer in answers} == {True}
-    with pytest.raises(
-        HarnessError,
-        match=r"variant 'naive' \(\S+\) cannot say .* \(supports\): AttributeError",
-    ):
-        list(matrix(["naive"], ["cpu:avx2"]))

@@ -1,7 +1,5 @@
 """Conditions: what they mean, and what they refuse."""
 
-import ast
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -121,17 +119,7 @@ def test_an_unknown_name_is_refused_with_a_suggestion() -> None:
         parse_condition("sequ < 3", VALUES)
 
 
-def test_text_without_quotes_is_told_to_need_them() -> None:
-    with pytest.raises(ValueError, match=r"unknown name 'f16' .*expected one of .*, or a text in quotes"):
-        parse_condition("dtype == f16", VALUES)
-
-
 @pytest.mark.parametrize("text", ["window < 3", "seq // 0 == 1", "dtype * 3 == 'f32'", "seq in 3"])
 def test_a_condition_without_an_answer_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match="cannot evaluate"):
         holds(parse_condition(text, VALUES), VALUES)
-
-
-def test_what_no_condition_holds_is_not_evaluated():
-    with pytest.raises(ValueError, match="unexpected Lambda"):
-        holds(ast.parse("lambda: 1", mode="eval").body, {})

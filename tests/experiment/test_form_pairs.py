@@ -1,7 +1,7 @@
 """The shipped experiments have every two forms together that a variant supports together."""
 
 import pytest
-from form_pairs import CHIPS, FORMS, ON_GPUS, covered, forms_of, is_supported, shipped_cases, uncovered
+from form_pairs import CHIPS, FORMS, ON_GPUS, covered, forms_of, shipped_cases, uncovered
 
 from harness.experiment.case_settings import complete_case
 from harness.problem.attention_problem import AttentionProblem
@@ -54,31 +54,7 @@ def forms(variant: str = "flash", params: dict | None = None, **fields: object) 
     return forms_of(complete_case(problem, variant, CHIPS["cpu"], params or {}, {}))
 
 
-def test_heads_that_share_keys_are_joined_where_the_variant_joins_them() -> None:
-    few = {"heads": 4, "kv_heads": 2, "seq_q": 3, "seq_kv": 65}
-    assert "few queries of grouped heads, joined" in forms(**few, causal=True)
-    assert "few queries of grouped heads, apart" in forms(**few, mask=True)
-
-
-def test_what_hides_nothing_is_no_mask() -> None:
-    one = {"seq_q": 1, "seq_kv": 65}
-    assert not {"causal", "window to both sides"} & forms(**one, causal=True, window=(5, 0))
-    assert "window to the left" not in forms(window=(47, None))
-    assert "causal, top-left" not in forms(causal=True, causal_alignment="top-left")
-
-
 def test_a_case_in_which_all_queries_see_few_keys_has_no_form() -> None:
     assert not forms(kv_lengths=(0,))
     assert not forms(seq_q=3, seq_kv=2, heads=4, kv_heads=2)
     assert not forms(seq_q=1, seq_kv=65, causal=True, causal_alignment="top-left")
-
-
-def test_forms_that_contradict_each_other_are_not_supported() -> None:
-    by_name = {form.name: form for form in FORMS}
-    for first, second, variant in (
-        ("f16", "f32", "flash"),
-        ("sinks", "packed keys", "flash"),
-        ("ranks", "few queries of grouped heads, joined", "split-head"),
-    ):
-        assert not is_supported(by_name[first], by_name[second], variant, CHIPS["cpu"])
-    assert is_supported(by_name["sinks"], by_name["packed keys"], "varlen", CHIPS["cpu"])

@@ -99,11 +99,12 @@ class TestBadInput:
         [
             (["flsh"], "unknown variant or schedule 'flsh' (did you mean flash?); variants: flash, "),
             (["flash", "--target", "abacus"], "--target: unknown target 'abacus'; expected one of cpu"),
-            (["flash", "--heads", "0"], "--heads: found 0, expected a positive integer"),
+            (["flash", "--heads", "0"], "--heads: Input should be greater than 0, found 0"),
             (
                 ["flash", "--heads", "3", "--kv-heads", "2"],
                 "problem: heads 3 is not a multiple of kv_heads 2",
             ),
+            (["flash", "--dtype", "f8"], "--dtype: Input should be 'f32', 'f16' or 'bf16', found \"f8\""),
             (["flash", "--window", "3"], '--window: found "3", expected 2 integers or none, such as 128,0'),
             (["flash", "--kv-lengths", "a,b"], '--kv-lengths: found "a,b", expected integers'),
             (["flash", "--seq", "-3", "--seq-q", "4"], "--seq: found -3, expected a positive integer"),

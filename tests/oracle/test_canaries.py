@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sweeps import sweep
 
-from harness.oracle.canaries import CANARIES, middle_tile_skipped
+from harness.oracle.canaries import CANARIES
 from harness.oracle.expected import expect, reference
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
@@ -28,9 +28,9 @@ def accepted_canaries(problem: AttentionProblem) -> list[str]:
     return accepted
 
 
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
-@pytest.mark.parametrize("seq", sweep([64, 333, 1024], but=[64, 333]))
+@pytest.mark.parametrize("causal", sweep([False, True], but=[True]))
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["bf16"]))
+@pytest.mark.parametrize("seq", sweep([64, 333, 1024], but=[333]))
 def test_every_canary_is_refused(seq, dtype, causal):
     problem = AttentionProblem(heads=2, seq_q=seq, head_dim=64, dtype=dtype, causal=causal)
     unchanged = [name for name, canary in CANARIES.items() if not canary.applies(problem)]
@@ -63,29 +63,23 @@ def test_every_canary_is_refused_with_masks_and_lengths(problem):
 
 
 def test_every_canary_is_refused_at_16384():
-    problem = AttentionProblem(heads=1, seq_q=1024, seq_kv=16384, head_dim=64, dtype="f32", causal=True)
+    problem = AttentionProblem(heads=1, seq_q=128, seq_kv=16384, head_dim=64, dtype="f32", causal=True)
     assert accepted_canaries(problem) == []
 
 
-@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+@pytest.mark.parametrize("dtype", sweep(["f16", "bf16"], but=["f16"]))
 def test_every_canary_is_refused_where_sums_are_of_many_tiles(dtype):
-    """The problem that the matrices have for it."""
-    problem = AttentionProblem(heads=1, seq_q=32, seq_kv=8192, head_dim=64, dtype=dtype)
+    """The problem that the matrices have for it, with half of its keys."""
+    problem = AttentionProblem(heads=1, seq_q=32, seq_kv=4096, head_dim=64, dtype=dtype)
     assert CANARIES["coarse-sums"].applies(problem)
-    assert accepted_canaries(problem) == []
-
-
-@pytest.mark.parametrize("head_dim", sweep([2048, 4096], but=[2048]))
-def test_every_canary_is_refused_at_wide_heads(head_dim):
-    problem = AttentionProblem(heads=2, seq_q=64, head_dim=head_dim)
     assert accepted_canaries(problem) == []
 
 
 LARGE_SCALES = [1e3, 1e5, 1e6, 1e9, 1e12, 1e20]
 
 
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
-@pytest.mark.parametrize("scale", sweep(LARGE_SCALES, but=[1e6, 1e20]))
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["bf16"]))
+@pytest.mark.parametrize("scale", sweep(LARGE_SCALES, but=[1e20]))
 def test_every_canary_is_refused_at_large_scales(scale, dtype):
     problem = AttentionProblem(heads=2, seq_q=256, head_dim=64, dtype=dtype, scale=scale)
     inputs = make_inputs(problem)
@@ -95,8 +89,8 @@ def test_every_canary_is_refused_at_large_scales(scale, dtype):
     assert [c.summary for c in applied if expected.check(c.make(inputs, problem, expected)).ok] == []
 
 
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
-@pytest.mark.parametrize("head_dim", [1, 2, 8])
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["bf16"]))
+@pytest.mark.parametrize("head_dim", sweep([1, 2, 8], but=[2]))
 @pytest.mark.parametrize("scale", [1e8, -1e20])
 def test_zeros_are_refused_at_large_scales_of_narrow_heads(head_dim, scale, dtype):
     problem = AttentionProblem(heads=1, seq_q=32, head_dim=head_dim, scale=scale, dtype=dtype)
@@ -106,21 +100,11 @@ def test_zeros_are_refused_at_large_scales_of_narrow_heads(head_dim, scale, dtyp
 
 @pytest.mark.slow
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["bf16"]))
 @pytest.mark.parametrize("seq", [4096, 16384])
 def test_every_canary_is_refused_at_long_sequences(seq, dtype, causal):
     problem = AttentionProblem(heads=2, seq_q=seq, head_dim=64, dtype=dtype, causal=causal)
     assert accepted_canaries(problem) == []
-
-
-def test_skipped_tile_is_attention_without_those_keys():
-    problem = AttentionProblem(heads=1, seq_q=100, seq_kv=256, head_dim=16)
-    inputs = make_inputs(problem)
-    kept = np.r_[0:128, 192:256]
-    shorter = AttentionProblem(heads=1, seq_q=100, seq_kv=192, head_dim=16)
-    without = reference(dataclasses.replace(inputs, k=inputs.k[:, :, kept], v=inputs.v[:, :, kept]), shorter)
-    found = middle_tile_skipped(inputs, problem, expect(inputs, problem))
-    np.testing.assert_allclose(found, without, rtol=1e-5, atol=1e-6)
 
 
 def test_shifted_diagonal_is_attention_to_strictly_earlier_keys():
@@ -131,13 +115,6 @@ def test_shifted_diagonal_is_attention_to_strictly_earlier_keys():
     found = CANARIES["mask-off-by-one"].make(inputs, problem, expect(inputs, problem))
     assert not found[0, 0, 0].any()
     np.testing.assert_allclose(found[:, :, 1:], reference(earlier, strict), rtol=1e-4, atol=1e-5)
-
-
-def test_mean_of_values_is_right_where_scores_are_constant():
-    problem = AttentionProblem(heads=2, seq_q=90, head_dim=16, causal=True, mask=True)
-    inputs = make_inputs(problem, "constant")
-    expected = expect(inputs, problem)
-    assert expected.check(CANARIES["mean-of-values"].make(inputs, problem, expected)).ok
 
 
 def test_canaries_that_change_nothing_do_not_apply():

@@ -135,7 +135,7 @@ def capped_by_exponentials(inputs: Inputs, problem: AttentionProblem) -> np.ndar
 
 @pytest.mark.parametrize("distribution", ["normal", "uniform"])
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("softcap", [20.0, 50.0, 200.0])
+@pytest.mark.parametrize("softcap", sweep([20.0, 50.0, 200.0], but=[50.0]))
 def test_scores_may_be_capped_as_kernels_do_it(softcap: float, causal: bool, distribution: str) -> None:
     problem = AttentionProblem(heads=2, seq_q=64, head_dim=64, softcap=softcap, causal=causal)
     for seed in range(3):
@@ -143,14 +143,6 @@ def test_scores_may_be_capped_as_kernels_do_it(softcap: float, causal: bool, dis
         verdict = expect(inputs, problem).check(capped_by_exponentials(inputs, problem))
         assert verdict.ok, verdict
         assert verdict.error_ratio < 0.9
-
-
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
-def test_scores_that_are_not_capped_are_wrong(dtype: str) -> None:
-    problem = AttentionProblem(heads=2, seq_q=64, head_dim=64, softcap=20.0, dtype=dtype)
-    inputs = make_inputs(problem, "large-logits")
-    uncapped = same_precision(inputs, problem.model_copy(update={"softcap": None}))
-    assert not expect(inputs, problem).check(uncapped).ok
 
 
 @pytest.mark.parametrize("sizes", [{"seq_q": 1}, {"seq_q": 24, "mask": True}])
@@ -229,7 +221,7 @@ def test_honest_kernel_passes_small_problems(problem, distribution, dtype, seed)
     assert expected.check(same_precision(inputs, problem)).ok
 
 
-@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["f32", "bf16"]))
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["bf16"]))
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("causal", sweep([False, True], but=[True]))
 def test_honest_kernel_passes(dtype, distribution, causal):
@@ -240,7 +232,7 @@ def test_honest_kernel_passes(dtype, distribution, causal):
     assert verdict.error_ratio <= 1
 
 
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["bf16"]))
 @pytest.mark.parametrize("distribution", ["normal", "large-logits"])
 def test_honest_kernel_passes_decoding_a_single_query(dtype, distribution):
     problem = AttentionProblem(heads=1, seq_q=1, seq_kv=2000, head_dim=64, dtype=dtype)
@@ -249,13 +241,6 @@ def test_honest_kernel_passes_decoding_a_single_query(dtype, distribution):
         inputs = make_inputs(problem, distribution, seed)
         passed.append(expect(inputs, problem).check(flash(inputs, problem)).ok)
     assert passed == [True] * 20
-
-
-@pytest.mark.parametrize("distribution", ["normal", "uniform", "constant", "large-logits"])
-def test_sequential_summation_passes(distribution):
-    problem = AttentionProblem(heads=1, seq_q=128, seq_kv=16384, head_dim=64)
-    inputs = make_inputs(problem, distribution)
-    assert expect(inputs, problem).check(sequential(inputs, problem)).ok
 
 
 @pytest.mark.parametrize("distribution", ["normal", "uniform", "large-logits"])
@@ -267,7 +252,7 @@ def test_sequential_summation_passes_at_wide_heads(head_dim, distribution):
 
 
 @pytest.mark.parametrize("kernel", [flash, same_precision, sequential])
-@pytest.mark.parametrize("scale", sweep([1e3, 1e6, 1e9, 1e20], but=[1e6, 1e20]))
+@pytest.mark.parametrize("scale", sweep([1e3, 1e6, 1e9, 1e20], but=[1e20]))
 def test_honest_kernels_pass_at_large_scales(scale, kernel):
     problem = AttentionProblem(heads=2, seq_q=128, head_dim=64, scale=scale)
     inputs = make_inputs(problem)
@@ -291,16 +276,6 @@ def test_scores_that_f32_is_too_small_for_are_refused(scale):
     assert len(caught.value.lines) == 1
 
 
-@pytest.mark.parametrize("kv_lengths", [None, (50, 200)])
-def test_constant_scores_give_the_mean(kv_lengths):
-    problem = AttentionProblem(batch=2, heads=2, seq_q=130, seq_kv=200, head_dim=8, kv_lengths=kv_lengths)
-    inputs = make_inputs(problem, "constant")
-    for b, length in enumerate(kv_lengths or (200, 200)):
-        mean = inputs.v[b, :, :length].astype(np.float64).mean(axis=1, keepdims=True)
-        found = reference(inputs, problem)[b]
-        np.testing.assert_allclose(found, np.broadcast_to(mean, found.shape), rtol=1e-12, atol=1e-14)
-
-
 def test_row_that_sees_no_key_is_zero():
     problem = AttentionProblem(heads=1, seq_q=10, seq_kv=4, head_dim=8, causal=True)
     inputs = make_inputs(problem)
@@ -310,51 +285,12 @@ def test_row_that_sees_no_key_is_zero():
     assert not same_precision(inputs, problem)[0, 0, :6].any()
 
 
-def test_row_with_only_minus_infinite_scores_is_zero():
-    problem = AttentionProblem(heads=1, seq_q=3, seq_kv=5, head_dim=8, bias=True)
-    inputs = make_inputs(problem)
-    inputs.bias[0, 0, 1] = -np.inf
-    assert np.array_equal(reference(inputs, problem)[0, 0, 1], np.zeros(8))
-    assert np.array_equal(same_precision(inputs, problem)[0, 0, 1], np.zeros(8))
-
-
-def test_shifting_all_scores_of_a_row_changes_nothing():
-    problem = AttentionProblem(heads=2, seq_q=20, seq_kv=30, head_dim=8, bias=True)
-    inputs = make_inputs(problem)
-    shifted = dataclasses.replace(inputs, bias=inputs.bias + np.float32(4))
-    shifted_back = dataclasses.replace(inputs, bias=shifted.bias - np.float32(4))
-    np.testing.assert_allclose(
-        reference(shifted, problem), reference(shifted_back, problem), rtol=1e-12, atol=1e-13
-    )
-
-
-def test_order_of_the_keys_does_not_matter():
-    problem = AttentionProblem(heads=2, seq_q=20, seq_kv=300, head_dim=8)
-    inputs = make_inputs(problem)
-    order = np.random.default_rng(0).permutation(300)
-    permuted = dataclasses.replace(inputs, k=inputs.k[:, :, order], v=inputs.v[:, :, order])
-    np.testing.assert_allclose(
-        reference(permuted, problem), reference(inputs, problem), rtol=1e-11, atol=1e-13
-    )
-
-
 def test_log_sum_exp_is_that_of_the_scores():
     problem = AttentionProblem(heads=1, seq_q=5, seq_kv=7, head_dim=4)
     inputs = make_inputs(problem)
     scores = problem.scale * inputs.q[0, 0].astype(np.float64) @ inputs.k[0, 0].astype(np.float64).T
     expected = np.log(np.exp(scores).sum(axis=1))
     np.testing.assert_allclose(exact_attention(inputs, problem).log_sum_exp[0, 0], expected, rtol=1e-13)
-
-
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
-def test_same_precision_rounds_scores_probabilities_and_output(dtype):
-    problem = AttentionProblem(heads=1, seq_q=50, head_dim=16, dtype=dtype)
-    inputs, kind = make_inputs(problem), numpy_dtype(dtype)
-    q, k, v = (array[0, 0].astype(np.float32) for array in (inputs.q, inputs.k, inputs.v))
-    scores = (q @ k.T * np.float32(problem.scale)).astype(kind).astype(np.float32)
-    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-    weights = (weights / weights.sum(axis=1, keepdims=True)).astype(kind).astype(np.float32)
-    assert np.array_equal(same_precision(inputs, problem)[0, 0], (weights @ v).astype(kind))
 
 
 def test_tolerance_shrinks_with_the_rows():
@@ -380,12 +316,6 @@ def small() -> Expected:
 
 def right(expected: Expected) -> np.ndarray:
     return expected.reference.astype(np.float32)
-
-
-def test_right_output_is_accepted(small):
-    verdict = small.check(right(small))
-    assert verdict.ok
-    assert verdict.max_abs_error == np.abs(right(small) - small.reference).max()
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -422,33 +352,12 @@ def test_wrong_shape_is_a_verdict(small):
     assert (verdict.ok, verdict.first_bad) == (False, "output shape (1, 2, 6, 4), expected (2, 2, 6, 4)")
 
 
-def test_wrong_dtype_is_a_verdict(small):
-    verdict = small.check(small.reference)
-    assert (verdict.ok, verdict.first_bad) == (False, "output dtype float64, expected float32")
-
-
-def test_row_that_must_be_zero_allows_no_error():
-    problem = AttentionProblem(heads=1, seq_q=3, seq_kv=1, head_dim=4, causal=True)
-    expected = expect(make_inputs(problem), problem)
-    output = right(expected)
-    assert expected.check(output).ok
-    output[0, 0, 0, 0] = 1e-30
-    verdict = expected.check(output)
-    assert (verdict.ok, verdict.error_ratio, verdict.first_bad) == (False, np.inf, "head 0, query 0")
-
-
 def test_packed_output_names_the_token():
     problem = AttentionProblem(heads=2, head_dim=4, cu_seqlens_q=(0, 3, 8), cu_seqlens_kv=(0, 3, 8))
     expected = expect(make_inputs(problem), problem)
     output = right(expected)
     output[5, 1] = 9
     assert expected.check(output).first_bad == "token 5, head 1"
-
-
-def test_no_tokens_at_all_is_accepted():
-    problem = AttentionProblem(heads=2, head_dim=4, cu_seqlens_q=(0, 0), cu_seqlens_kv=(0, 0))
-    expected = expect(make_inputs(problem), problem)
-    assert expected.check(np.zeros((0, 2, 4), np.float32)).ok
 
 
 def test_inputs_without_a_finite_result_are_refused():
@@ -471,12 +380,6 @@ def test_expected_survives_a_file(tmp_path, tokens):
     for name in ("reference", "tolerance", "log_sum_exp"):
         assert np.array_equal(getattr(loaded, name), getattr(expected, name))
     assert loaded.check(expected.reference.astype(numpy_dtype("bf16"))).ok
-
-
-def test_something_else_than_an_expected_output_is_refused(tmp_path):
-    (tmp_path / "expected.npy").write_text("not it")
-    with pytest.raises(InputError, match=r"expected\.npy: cannot read an expected output"):
-        Expected.load(tmp_path / "expected.npy")
 
 
 EPS_F32 = 2.0**-23

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import pytest
+from sweeps import sweep
 
 from harness.oracle.expected import Expected, expect, same_precision
 from harness.oracle.reference import Head, heads, masked_scores
@@ -189,7 +190,7 @@ def verdicts(kernel: Kernel, distribution: str) -> Iterator[bool]:
 
 @pytest.mark.parametrize("distribution", ["normal", "uniform"])
 @pytest.mark.parametrize("fields", [{"causal": True}, {"window": (9, 0)}])
-@pytest.mark.parametrize("quarter", range(4))
+@pytest.mark.parametrize("quarter", sweep(range(4), but=[0, 3]))
 def test_no_quarter_of_the_queries_is_without_causality_or_window_beside_a_mask(
     quarter: int, fields: dict[str, Any], distribution: str
 ) -> None:
@@ -234,6 +235,8 @@ SIZES = {
 }
 """Queries, keys and tiles of each."""
 
+every_size = pytest.mark.parametrize("sizes", sweep(SIZES, but=["small"]))
+
 NOT_OF_ONE_TILE = {
     "writes what it has seen": ("qk", "bhqk", "q"),
     "map of tiles of the first call": ("qk", "bhqk", "q"),
@@ -257,7 +260,7 @@ def masked_problem(axes: str, mistake: str, seq_q: int, seq_kv: int) -> Attentio
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-@pytest.mark.parametrize("sizes", SIZES)
+@every_size
 def test_kernels_that_go_wrong_beside_whole_tiles_are_refused(sizes: str, mistake: str) -> None:
     """By the masks that the checks of one distribution have, or beside the largest scores."""
     seq_q, seq_kv, tile_q, tile_kv = SIZES[sizes]
@@ -269,7 +272,7 @@ def test_kernels_that_go_wrong_beside_whole_tiles_are_refused(sizes: str, mistak
 
 
 @pytest.mark.parametrize("axes", ["qk", "bhqk", "k", "bk"])
-@pytest.mark.parametrize("sizes", SIZES)
+@every_size
 def test_kernels_that_look_at_a_part_of_each_tile_are_refused(sizes: str, axes: str) -> None:
     seq_q, seq_kv, tile_q, tile_kv = SIZES[sizes]
     parts = PARTS_OF_KEYS if axes in ("k", "bk") else PARTS_OF_QUERIES | PARTS_OF_KEYS
@@ -283,7 +286,7 @@ def test_kernels_that_look_at_a_part_of_each_tile_are_refused(sizes: str, axes: 
 
 
 @pytest.mark.parametrize("axes", ["qk", "bhqk", "bqk", "hqk", "k", "bk", "hk", "q", "bq"])
-@pytest.mark.parametrize("sizes", SIZES)
+@every_size
 def test_a_kernel_without_a_mistake_is_right_beside_whole_tiles(sizes: str, axes: str) -> None:
     seq_q, seq_kv, tile_q, tile_kv = SIZES[sizes]
     kernel = CarelessKernel(masked_problem(axes, "none", seq_q, seq_kv), "none", tile_q, tile_kv)

@@ -7,7 +7,7 @@ import pytest
 
 from harness.oracle import plain_errors, reference
 from harness.oracle.expected import expect
-from harness.oracle.reference import exact_attention, heads
+from harness.oracle.reference import exact_attention
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import make_inputs
 
@@ -49,24 +49,3 @@ def test_every_number_of_cores_gives_the_same_bits(problem, cores, on_cores):
     for field in dataclasses.fields(alone):
         assert np.array_equal(getattr(shared, field.name), getattr(alone, field.name)), field.name
     assert np.array_equal(tolerance, tolerance_alone)
-
-
-@pytest.mark.parametrize("cores", [1, 3, 64])
-def test_every_block_is_computed_once(cores, on_cores):
-    problem = PROBLEMS[0]
-    inputs = make_inputs(problem, "normal", 0)
-    on_cores(cores)
-    shares = list(reference._shares(inputs, problem))
-    rows = sorted(row for _, blocks in shares for block in blocks for row in range(block.start, block.stop))
-    assert rows == list(range(700))
-    assert len(shares) == min(len(list(next(heads(inputs, problem)).blocks())), 4 * cores)
-
-
-def test_what_a_share_raises_is_raised(on_cores, monkeypatch):
-    def broken(*arguments: object) -> None:
-        raise FloatingPointError("broken")
-
-    on_cores(3)
-    monkeypatch.setattr(reference, "_fill_rows", broken)
-    with pytest.raises(FloatingPointError, match="broken"):
-        exact_attention(make_inputs(PROBLEMS[1], "normal", 0), PROBLEMS[1])

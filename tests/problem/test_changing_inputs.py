@@ -4,6 +4,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from sweeps import sweep
 
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
@@ -28,7 +29,7 @@ def contents(inputs: Inputs) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("problem", [PLAIN, PROJECTED, FORMS], ids=["plain", "projected", "forms"])
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["f32"]))
 def test_with_the_other_sign_the_right_output_has_the_other_sign(problem, dtype):
     problem = problem.model_copy(update={"dtype": dtype})
     inputs = make_inputs(problem)
@@ -87,17 +88,6 @@ def test_what_was_drawn_comes_back(problem, numbers):
     assert contents(inputs) == drawn
 
 
-def test_numbers_beyond_the_exact_ones_have_contents_of_their_own():
-    inputs = make_inputs(PLAIN)
-    changing = ChangingInputs(inputs)
-    values, probabilities = set(), set()
-    for number in range(EXACT, EXACT + 40):
-        changing.become(number)
-        values.add(inputs.v.tobytes())
-        probabilities.add((inputs.q @ inputs.k.swapaxes(-1, -2)).tobytes())
-    assert len(values) == len(probabilities) == 40
-
-
 PACKED = AttentionProblem(heads=2, head_dim=4, cu_seqlens_q=(0, 3, 7), cu_seqlens_kv=(0, 4, 9))
 
 
@@ -144,14 +134,6 @@ def test_operands_keep_their_beginnings_in_the_first_turn_and_weights_of_values_
             assert 0.6 * factor < np.std(one[..., 1:, :]) / np.std(two) < 1.5 * factor
 
 
-def test_operands_of_single_rows_keep_those_of_the_first_entry_in_the_first_turn():
-    problem = AttentionProblem(batch=2, heads=2, seq_q=5, head_dim=4, bias=True, bias_axes="bk")
-    drawn, first = make_inputs(problem).bias, make_inputs(problem)
-    change_operands(first, problem, 0, 1)
-    assert np.array_equal(first.bias[0], drawn[0])
-    assert not (first.bias[1] == drawn[1]).any()
-
-
 def test_refreshed_inputs_are_new_each_time_and_as_drawn_when_they_are_to_be():
     inputs = make_inputs(PLAIN)
     drawn = contents(inputs)
@@ -164,12 +146,3 @@ def test_refreshed_inputs_are_new_each_time_and_as_drawn_when_they_are_to_be():
         seen.append(contents(inputs))
     changing.become(0)
     assert contents(inputs) == drawn
-
-
-def test_refreshing_touches_few_rows():
-    problem = AttentionProblem(heads=2, seq_q=512, head_dim=4)
-    inputs = make_inputs(problem)
-    drawn = inputs.k.copy()
-    ChangingInputs(inputs).refresh(7)
-    changed = (inputs.k != drawn).any(axis=-1)
-    assert 1 <= changed.sum() <= changed.size / 32

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sweeps import sweep
 
 from harness.oracle.expected import expect
 from harness.oracle.reference import heads
@@ -35,7 +36,7 @@ def probabilities(inputs: Inputs, problem: AttentionProblem) -> list[np.ndarray]
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["f32"]))
 @pytest.mark.parametrize("scale", [None, -0.5])
 def test_the_first_key_weighs_most_and_the_others_together_a_share(
     name: str, dtype: str, scale: float | None

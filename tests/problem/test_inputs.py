@@ -1,12 +1,13 @@
 import ml_dtypes
 import numpy as np
 import pytest
+from sweeps import sweep
 
 from harness.errors import InputError
 from harness.oracle.expected import reference
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
-from harness.problem.inputs import DISTRIBUTIONS, lengths_of, make_guarded_inputs, make_inputs
+from harness.problem.inputs import DISTRIBUTIONS, guarded, lengths_of, make_inputs
 
 PROBLEMS = {
     "plain": AttentionProblem(heads=2, seq_q=37, head_dim=8),
@@ -29,7 +30,7 @@ def scaled_scores(inputs, problem):
 
 @every_distribution
 @every_problem
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["f32", "bf16"]))
 def test_arrays_have_the_problems_shape_and_dtype(name, distribution, dtype):
     problem = PROBLEMS[name].model_copy(update={"dtype": dtype})
     inputs = make_inputs(problem, distribution)
@@ -60,11 +61,6 @@ def test_same_seed_gives_same_arrays(distribution):
     )
 
 
-def test_another_seed_gives_other_arrays():
-    problem = PROBLEMS["plain"]
-    assert not np.array_equal(make_inputs(problem, seed=0).v, make_inputs(problem, seed=1).v)
-
-
 def test_unknown_distribution_names_the_known_ones():
     with pytest.raises(
         InputError, match="unknown input distribution 'gauss'; expected one of normal, uniform, "
@@ -82,13 +78,7 @@ def test_mask_has_a_row_without_keys_and_rows_with_some():
     assert not mask[:, :, :-1].all()
 
 
-def test_mask_of_a_single_query_shows_keys():
-    mask = make_inputs(AttentionProblem(heads=1, seq_q=1, seq_kv=64, head_dim=4, mask=True)).mask
-    assert mask is not None
-    assert mask.any()
-
-
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["f32", "bf16"]))
 @pytest.mark.parametrize("scale", [None, 0.01, 1.0])
 def test_large_logits_overflow_an_exponential_without_maximum(dtype, scale):
     problem = AttentionProblem(heads=2, seq_q=200, head_dim=64, dtype=dtype, scale=scale)
@@ -99,16 +89,9 @@ def test_large_logits_overflow_an_exponential_without_maximum(dtype, scale):
         assert np.isinf(np.exp(scores.astype(np.float32))).any()
 
 
-def test_large_logits_nearly_saturate_the_softmax():
-    problem = AttentionProblem(heads=2, seq_q=200, head_dim=64)
-    scores = scaled_scores(make_inputs(problem, "large-logits"), problem)
-    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    assert np.median(1 / weights.sum(axis=-1)) > 0.8
-
-
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
-@pytest.mark.parametrize("scale", [None, -0.5, 0.05])
-@pytest.mark.parametrize("head_dim", [64, 128])
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["f32", "bf16"]))
+@pytest.mark.parametrize("scale", sweep([None, -0.5, 0.05], but=[-0.5]))
+@pytest.mark.parametrize("head_dim", sweep([64, 128], but=[64]))
 @pytest.mark.parametrize(("sinks", "bias"), [(False, False), (True, False), (True, True)])
 def test_negative_logits_leave_nothing_of_an_exponential_without_maximum(dtype, scale, head_dim, sinks, bias):
     problem = AttentionProblem(
@@ -120,17 +103,8 @@ def test_negative_logits_leave_nothing_of_an_exponential_without_maximum(dtype, 
     assert not np.exp((scores - start).astype(np.float32)).any()
 
 
-@pytest.mark.parametrize("scale", [None, -0.5])
-@pytest.mark.parametrize("head_dim", [64, 512])
-def test_products_of_negative_logits_fit_into_f16_before_they_are_scaled(scale, head_dim):
-    problem = AttentionProblem(heads=2, seq_q=20, head_dim=head_dim, dtype="f16", scale=scale)
-    inputs = make_inputs(problem, "negative-logits")
-    q, k = inputs.q.astype(np.float32), inputs.k.astype(np.float32)
-    assert np.isfinite((q @ k.swapaxes(2, 3)).astype(np.float16)).all()
-
-
 @pytest.mark.parametrize("width", [None, 32])
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["f32", "bf16"]))
 def test_a_bias_of_negative_logits_is_a_mask_of_finite_numbers(dtype, width):
     problem = AttentionProblem(
         heads=2, seq_q=9, head_dim=8, dtype=dtype, bias=True, bias_axes="hqk", model_width=width
@@ -147,14 +121,6 @@ def test_a_bias_of_negative_logits_is_a_mask_of_finite_numbers(dtype, width):
     if output is not None:
         mean = inputs.v.astype(np.float64).mean(axis=2)
         np.testing.assert_allclose(output[:, :, 1], mean, rtol=1e-12)
-
-
-@pytest.mark.parametrize(("axes", "hidden"), [("k", [4]), ("hq", [0, 9, 0] * 2), ("hk", [4, 9])])
-def test_a_bias_without_keys_or_queries_hides_all_keys_of_some_rows(axes, hidden):
-    problem = AttentionProblem(heads=2, seq_q=3, seq_kv=9, head_dim=8, bias=True, bias_axes=axes)
-    bias = make_inputs(problem, "negative-logits").bias
-    hides = np.broadcast_to(bias < -1e38, (*bias.shape[:-1], 9))
-    assert hides.sum(axis=-1).reshape(-1).tolist() == hidden
 
 
 def without_heavy_keys(scores: np.ndarray) -> np.ndarray:
@@ -186,18 +152,17 @@ def test_cancelling_values_leave_little():
 @pytest.mark.parametrize("fields", [{"mask": True, "bias": True, "sinks": True}, {"model_width": 24}])
 def test_guarded_inputs_are_those_that_are_drawn(fields):
     problem = AttentionProblem(heads=2, seq_q=9, head_dim=8, **fields)
-    drawn, guarded = make_inputs(problem, "normal", 3), make_guarded_inputs(problem, "normal", 3)
-    assert drawn.arrays().keys() == guarded.arrays().keys()
-    for name, array in guarded.arrays().items():
+    drawn, copies = make_inputs(problem), guarded(make_inputs(problem))
+    assert drawn.arrays().keys() == copies.arrays().keys()
+    for name, array in copies.arrays().items():
         assert np.array_equal(array, drawn.arrays()[name])
         assert array.base is not None
-    assert (guarded.projections is None) == (problem.model_width is None)
 
 
 PROJECTED = {"heads": 4, "kv_heads": 2, "seq_q": 200, "head_dim": 16, "model_width": 24}
 
 
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["f32", "bf16"]))
 @pytest.mark.parametrize("scale", [None, -0.5])
 def test_projected_tokens_have_negative_logits_too(dtype, scale):
     problem = AttentionProblem(**PROJECTED, dtype=dtype, scale=scale)
@@ -206,29 +171,8 @@ def test_projected_tokens_have_negative_logits_too(dtype, scale):
     assert inputs.v.astype(np.float32).std() > 0.3
 
 
-@pytest.mark.parametrize("dtype", ["f16", "bf16"])
-def test_projected_tokens_have_values_that_cancel_too(dtype):
-    problem = AttentionProblem(**PROJECTED, dtype=dtype)
-    inputs = make_inputs(problem, "cancelling")
-    scores = scaled_scores(inputs, problem)
-    light, step = np.exp(scores[..., 1::2]), float(ml_dtypes.finfo(numpy_dtype(dtype)).eps)
-    assert not scores[..., ::2].any()
-    assert (light > 0.5 * (1 + step)).all()
-    assert (light < 0.5 * (1 + 4 * step)).all()
-    values = np.sqrt((inputs.v.astype(np.float64) ** 2).mean())
-    assert np.sqrt((reference(inputs, problem) ** 2).mean()) < 0.1 * values
-
-
-@pytest.mark.parametrize("distribution", ["negative-logits", "cancelling"])
-@pytest.mark.parametrize("fields", [{"model_width": 1}, {"scale": 1e-6}])
-def test_projections_that_cannot_set_scores_are_normal(distribution, fields):
-    problem = AttentionProblem(**{**PROJECTED, **fields})
-    found, normal = make_inputs(problem, distribution), make_inputs(problem)
-    assert np.array_equal(found.projections.tokens, normal.projections.tokens)
-
-
 @pytest.mark.parametrize("axes", [None, "k"])
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["f32", "bf16"]))
 @pytest.mark.parametrize("scale", [None, -0.5])
 def test_minus_infinity_columns_are_so_for_every_query(axes, dtype, scale):
     bias = {} if axes is None else {"bias": True, "bias_axes": axes}
@@ -246,8 +190,8 @@ def test_minus_infinity_columns_are_so_for_every_query(axes, dtype, scale):
 AXES = ["qk", "bhqk", "bqk", "hqk", "k", "q", "bk", "hk", "bhk"]
 
 
-@pytest.mark.parametrize("mask_axes", AXES)
-@pytest.mark.parametrize("bias_axes", AXES)
+@pytest.mark.parametrize("mask_axes", sweep(AXES, but=["bhqk", "k"]))
+@pytest.mark.parametrize("bias_axes", sweep(AXES, but=["qk", "hk", "bk"]))
 def test_every_query_that_sees_keys_has_a_finite_score_whatever_differs_along_which_axes(
     mask_axes, bias_axes
 ):
@@ -266,14 +210,6 @@ def test_every_query_that_sees_keys_has_a_finite_score_whatever_differs_along_wh
     output = reference(make_inputs(problem, "minus-infinity-columns"), problem)
     normal = reference(make_inputs(problem), problem)
     assert np.array_equal((output != 0).any(axis=-1), (normal != 0).any(axis=-1))
-
-
-@pytest.mark.parametrize("name", ["masked", "causal", "window"])
-def test_minus_infinity_columns_leave_every_seeing_query_a_key(name):
-    problem = PROBLEMS[name]
-    with_infinity = reference(make_inputs(problem, "minus-infinity-columns"), problem)
-    normal = reference(make_inputs(problem, "normal"), problem)
-    assert np.array_equal((with_infinity != 0).any(axis=-1), (normal != 0).any(axis=-1))
 
 
 @every_distribution

@@ -12,7 +12,7 @@ from variants.test_nan import FORMS, Form, built
 
 from harness.artifact.bound_call import Executable
 from harness.oracle.expected import expect
-from harness.problem.inputs import make_guarded_inputs, make_inputs
+from harness.problem.inputs import guarded, make_inputs
 from harness.targets.cpu import executable as native
 from harness.targets.lowering.buffers import Buffer, checked_input
 
@@ -73,7 +73,7 @@ def test_an_element_that_is_read_beyond_an_array_is_found(
     expected = expect(make_inputs(problem, "normal", 0), problem)
     monkeypatch.setattr(native, "checked_input", functools.partial(reading_beyond, name))
     for _ in range(BINDS):
-        inputs = make_guarded_inputs(problem, "normal", 0)
+        inputs = guarded(make_inputs(problem, "normal", 0))
         call = code(form).bind(inputs.as_given())
         call.poison()
         call.run()

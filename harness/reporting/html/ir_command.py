@@ -11,8 +11,6 @@ from harness.reporting.frames import is_missing
 from harness.reporting.summary_columns import SAME_SCALE, SAME_UNLESS_SAID
 from harness.results.frame import PARAMETER_PREFIX
 
-COLUMNS = {"mask": "boolean_mask"}
-"""Columns of fields that have another name there: `mask` is all that is hidden, in words."""
 FROM_SEQUENCES = ("batch", "seq_q", "seq_kv")
 """Fields that follow from the lengths of packed sequences."""
 
@@ -21,7 +19,7 @@ def ir_command(row: dict[str, Any], stage: str | None = None) -> str:
     """Return the command that builds a row's case, or finds it built, and shows its stages, or one."""
     words = ["harness", "ir", str(row["variant"]), "--target", str(row["target"])]
     for name, field in problem_fields().items():
-        value = row.get(COLUMNS.get(name, name))
+        value = row.get(field.column_name)
         if is_missing(value) or _is_usual(name, field, value, row):
             continue
         option = f"--{name.replace('_', '-')}"

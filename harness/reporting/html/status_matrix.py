@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import cut
+from harness.problem.attention_problem import TOLD_WITH_OTHERS
+from harness.problem.fields import problem_fields
 from harness.reporting.distinct import first_rows, numbered
 from harness.reporting.figures.matrix import cell_text
 from harness.reporting.frames import RUN_LABEL, format_value, is_missing, records, sort_key, varying
@@ -24,15 +26,12 @@ LONGEST_REASON = 400
 """Characters of a reason in the matrix."""
 
 ARGUMENTS = re.compile(r"\([^()]*\)")
-WORDS = {
-    "bias": "bias",
-    "sinks": "sinks",
-    "log_sum_exp": "log-sum-exp",
-    "output_projection": "output projection",
-}
-"""Columns of truth values, and how a form that has them says so."""
-GIVEN = {"softcap": "softcap", "model_width": "projections", "cu_seqlens_q": "packed sequences"}
-"""Columns that a form has or has not, whatever the value."""
+TOLD_OTHERWISE = TOLD_WITH_OTHERS | {"scale", "kv_lengths", "cu_seqlens_kv"}
+"""Fields of a problem that are no forms, or that a form's dtype, mask and other words tell."""
+FORMS = {name: field for name, field in problem_fields().items() if name not in TOLD_OTHERWISE}
+"""Fields that a form has or has not, whatever the value."""
+WORDS = {"model_width": "projections", "cu_seqlens_q": "packed sequences"}
+"""What says that a form has a field, where that is not the field's label."""
 
 
 @dataclass
@@ -108,18 +107,22 @@ def status_matrix(frame: pd.DataFrame) -> StatusMatrix:
 
 def _counted(frame: pd.DataFrame) -> pd.DataFrame:
     """Return how many cases there are of each form, variant, target, status and reason."""
-    names = ["target", "variant", "dtype", "mask", *WORDS, "status", "reason"]
+    names = ["target", "variant", "dtype", "mask", "status", "reason"]
     if RUN_LABEL in frame and varying(frame, [RUN_LABEL]):
         names.append(RUN_LABEL)
     narrow = frame[names].assign(
         grouped=frame["kv_heads"] != frame["heads"],
         decode=frame["seq_q"] == 1,
-        **{name: frame[name].notna() for name in GIVEN},
+        **{name: _is_given(frame[name], field.default) for name, field in FORMS.items()},
     )
     numbers = numbered(narrow, narrow.columns)
     groups = frame["label"].cat.codes.astype(int).groupby(numbers)
     of_groups = groups.agg(series="min", cases="size").reset_index(drop=True)
     return narrow.iloc[first_rows(numbers)].reset_index(drop=True).join(of_groups)
+
+
+def _is_given(column: pd.Series[Any], usual: Any) -> pd.Series[bool]:
+    return column.notna() if usual is None else column != usual
 
 
 def _series(row: dict[str, Any]) -> str:
@@ -133,6 +136,5 @@ def _form(row: dict[str, Any]) -> tuple[str, tuple[Any, ...]]:
     words = [format_value(row["dtype"]), mask]
     words += ["one query"] if row["decode"] else []
     words += ["grouped heads"] if row["grouped"] else []
-    words += [word for name, word in WORDS.items() if row[name]]
-    words += [word for name, word in GIVEN.items() if row[name]]
+    words += [WORDS.get(name, field.label) for name, field in FORMS.items() if row[name]]
     return " · ".join(words), (sort_key(row["dtype"]), len(words), sort_key(mask))
