@@ -6,9 +6,12 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from harness.running.own_wheel import CHECKOUT, build_own_wheel
 
 
+@pytest.mark.sweep
 def test_a_wheel_runs_an_experiment_by_name(tmp_path: Path) -> None:
     build_own_wheel(tmp_path)
     (wheel,) = tmp_path.glob("*.whl")
