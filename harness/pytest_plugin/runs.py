@@ -20,7 +20,7 @@ from harness.reporting.outcomes import Demands
 from harness.results.manifest import of_experiment
 from harness.results.result import Result
 from harness.results.run_folder import RunFolder
-from harness.results.timing_rounds import groups_of_rows
+from harness.results.timing_rounds import samples_of_rows
 from harness.running.context import RunContext
 from harness.running.progress import PlainObserver
 from harness.running.runner import RunSettings, joined_run, run_group, started_run, together
@@ -143,10 +143,8 @@ class ExperimentRun:
 
     def samples(self, case: Case) -> list[float]:
         """Return the seconds of each sample that a case's row is made of."""
-        rounds = self.folder.rounds() if self.folder is not None else []
-        group = groups_of_rows(rounds).get(case.id)
-        own = [taken for taken in rounds if taken.group == group and case.id not in taken.beside]
-        return [seconds for taken in own for seconds in taken.seconds.get(case.id, ())]
+        samples = {} if self.folder is None else samples_of_rows(self.folder.rounds())
+        return [seconds for taken in samples.get(case.id, ()) for seconds in taken]
 
     def rerun(self, case: Case) -> str:
         """Return the command that runs a case alone."""
