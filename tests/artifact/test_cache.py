@@ -13,6 +13,7 @@ from harness.artifact.cache import CACHE_DIR_VARIABLE, ArtifactCache
 from harness.errors import BuildError, HarnessError, StorageError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.storage import folder_store
 
 CASE = Case(problem=AttentionProblem(heads=1, seq_q=8, head_dim=8), variant="flash", target="cpu")
 SPAWN = multiprocessing.get_context("spawn")
@@ -241,3 +242,23 @@ def test_a_path_that_no_cache_can_have_is_one_line(
     monkeypatch.setenv("HARNESS_CACHE_DIR", folder.format(tmp_path))
     with pytest.raises(StorageError, match=re.escape(message)):
         ArtifactCache()
+
+
+def test_a_private_folder_whose_removal_failed_goes_with_the_next_store(cache, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(folder_store.shutil, "rmtree", lambda folder, ignore_errors: None)
+        with pytest.raises(HarnessError):
+            cache.store("k", lambda folder: None)
+    assert len(_private_files(cache)) == 1
+    cache.store("k", _builder())
+    assert _private_files(cache) == []
+
+
+def test_folders_are_the_users_own_whatever_the_umask(cache):
+    before = os.umask(0o777)
+    try:
+        folder = cache.store("k", _builder())
+    finally:
+        os.umask(before)
+    for path in (cache.root, cache.root / ".building", folder):
+        assert path.stat().st_mode & 0o777 == 0o700
