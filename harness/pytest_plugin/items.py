@@ -117,7 +117,7 @@ class CaseItem(pytest.Function, _NamedAsCached):
             report.longrepr = printable(f"not checked: {reason}") + f"\nrerun: {self.run.rerun(self.case)}"
         elif report.when == "call":
             if report.skipped and isinstance(report.longrepr, tuple):
-                report.longrepr = (str(self.path), 0, reason)
+                report.longrepr = (str(self.path), 0, report.longrepr[2])
             elapsed = dict(self.user_properties).get("elapsed_s")
             report.duration = elapsed if isinstance(elapsed, float) else report.duration
 
