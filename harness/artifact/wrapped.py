@@ -1,9 +1,13 @@
-"""An executable that gives code other inputs than its own: in all else it is that code."""
+"""Executables and calls around other ones: in all that they do not change they are those."""
 
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
-from harness.artifact.bound_call import Executable
+import numpy as np
+
+from harness.artifact.bound_call import BoundCall, Executable, Part, Sample
 from harness.artifact.device_facts import DriverMetrics
+from harness.problem.inputs import Inputs
 
 
 class WrappedExecutable(Executable):
@@ -23,3 +27,63 @@ class WrappedExecutable(Executable):
     def driver_metrics(self) -> DriverMetrics:
         """Return what the device's driver says of the code."""
         return self.code.driver_metrics()
+
+
+class WrappedCall(BoundCall):
+    """A call whose every step is a turn, where there are such: see `Executable.turn`."""
+
+    def __init__(
+        self, call: BoundCall, turn: Callable[[], AbstractContextManager[object]] = nullcontext
+    ) -> None:
+        self._call = call
+        self._turn = turn
+
+    def poison(self) -> None:
+        """Fill outputs and scratch memory with NaN."""
+        with self._turn():
+            self._call.poison()
+
+    def poison_outputs(self) -> None:
+        """Fill outputs with NaN."""
+        with self._turn():
+            self._call.poison_outputs()
+
+    def take_inputs(self, inputs: Inputs) -> bool:
+        """Take other inputs, where the call does."""
+        with self._turn():
+            return self._call.take_inputs(inputs)
+
+    def run(self) -> None:
+        """Compute once and wait for the result."""
+        with self._turn():
+            self._call.run()
+
+    def output(self) -> np.ndarray:
+        """Return the output of the last run."""
+        with self._turn():
+            return self._call.output()
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        """Return all outputs of the last run by name."""
+        with self._turn():
+            return self._call.outputs()
+
+    def parts(self) -> Sequence[Part]:
+        """Return what can be looked at besides."""
+        with self._turn():
+            return self._call.parts()
+
+    def sample(self, min_seconds: float) -> Sample:
+        """Take a sample in one turn, so that no wait for others is a part of it."""
+        with self._turn():
+            return self._call.sample(min_seconds)
+
+    def sample_graphs(self, min_seconds: float) -> Sample:
+        """Take a sample of graphs in one turn."""
+        with self._turn():
+            return self._call.sample_graphs(min_seconds)
+
+    def energy(self, seconds: float) -> float | None:
+        """Return the energy that the call takes."""
+        with self._turn():
+            return self._call.energy(seconds)

@@ -89,7 +89,7 @@ def distributions() -> list[Entry]:
 
 
 def experiments() -> list[Entry]:
-    """Return the experiments in `experiments/` and their questions."""
+    """Return the experiments that have a bare name, and their questions."""
     return [Entry(name=path.stem, summary=question(path)) for path in experiment_files()]
 
 

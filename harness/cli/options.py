@@ -42,13 +42,17 @@ def given_path(text: str | Path) -> Path:
 ExperimentName = Annotated[
     str,
     typer.Argument(
-        metavar="EXPERIMENT", help="TOML file, or the bare name of one in experiments/.", show_default=False
+        metavar="EXPERIMENT",
+        help="TOML file, or the name of one that ships or lies in experiments/.",
+        show_default=False,
     ),
 ]
 ExperimentOrBundle = Annotated[
     str | None,
     typer.Argument(
-        metavar="EXPERIMENT", help="TOML file, or the bare name of one in experiments/.", show_default=False
+        metavar="EXPERIMENT",
+        help="TOML file, or the name of one that ships or lies in experiments/.",
+        show_default=False,
     ),
 ]
 FromBundle = Annotated[

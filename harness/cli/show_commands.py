@@ -9,7 +9,6 @@ from harness.cli.app import app
 from harness.cli.options import DEFAULT_OUT, Jobs, Listed, Out, Plain, Profile, given_path
 from harness.cli.problem_options import ProblemCommand
 from harness.printable import printable
-from harness.storage.streams import tell
 
 FOR_SCHEDULES = frozenset({"variant", "stage", "diff", "counts", "settings"})
 """Parameters of `harness ir` that named schedules have, too."""
@@ -138,7 +137,6 @@ def list_names(
     """
     from harness.cli import listing
     from harness.errors import InputError
-    from harness.experiment.shipped import NO_EXPERIMENTS
 
     if what is Listed.CASES:
         if experiment is None:
@@ -150,8 +148,6 @@ def list_names(
         raise InputError(f"list {what.value}: found {experiment!r}, expected nothing more")
     else:
         entries = listing.LISTS[what]()
-        if what is Listed.EXPERIMENTS and not entries:
-            tell(f"harness: {NO_EXPERIMENTS}")
     width = max((len(entry.name) for entry in entries), default=0)
     for entry in entries:
         typer.echo(printable(f"{entry.name:<{width}}  {entry.summary}".rstrip()))

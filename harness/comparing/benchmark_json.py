@@ -6,16 +6,14 @@ The statistics are those of the new run's rounds; what the comparison says of a 
 import json
 import math
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from harness.comparing.comparison import Comparison
 from harness.reporting.frames import describe_problem, records
 from harness.results.manifest import Manifest
-
-if TYPE_CHECKING:
-    from harness.results.run_folder import RunFolder
+from harness.results.timing_rounds import samples_of_rows
 
 FORMAT = "5.3.1"
 """Version of pytest-benchmark whose files look like this."""
@@ -26,33 +24,17 @@ def benchmark_json(comparison: Comparison) -> str:
 
     Raises `InputError` where the rounds of the new run cannot be read.
     """
-    seconds, cases = _seconds_by_case(comparison.new), comparison.cases
+    samples, cases = samples_of_rows(comparison.new.rounds()), comparison.cases
+    seconds = {case: np.array([np.median(taken) for taken in rounds]) for case, rounds in samples.items()}
     timed = cases[cases["verdict"].notna() & cases["case"].isin(list(seconds))]
     content = {
         "machine_info": comparison.new.manifest.machine.model_dump(mode="json"),
         "commit_info": _commit(comparison.new.manifest),
-        "benchmarks": [_benchmark(row, np.array(seconds[row["case"]])) for row in records(timed)],
+        "benchmarks": [_benchmark(row, seconds[row["case"]]) for row in records(timed)],
         "datetime": datetime.now(UTC).isoformat(),
         "version": FORMAT,
     }
     return json.dumps(content, indent=1, allow_nan=False) + "\n"
-
-
-def _seconds_by_case(run: "RunFolder") -> dict[str, list[float]]:
-    """Return the time of each round of each case, the median of its samples, of the last group that holds it.
-
-    A resumed run may hold rounds of older code, too, which are of another group; its rows are of the last.
-    Rounds in which a case was timed beside others, after its row was made, are left out.
-    """
-    taken: dict[str, dict[str, list[float]]] = {}
-    last: dict[str, str] = {}
-    for one in run.rounds():
-        for case, samples in one.seconds.items():
-            if case in one.beside:
-                continue
-            taken.setdefault(case, {}).setdefault(one.group, []).append(float(np.median(samples)))
-            last[case] = one.group
-    return {case: by_group[last[case]] for case, by_group in taken.items()}
 
 
 def _commit(manifest: Manifest) -> dict[str, Any]:

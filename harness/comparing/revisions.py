@@ -22,8 +22,8 @@ from harness.comparing.comparison import Comparison, compare_runs
 from harness.comparing.in_turn import LEAST_PAIRS, is_all_identical, notes_of_pairs, of_pairs
 from harness.comparing.run_notes import changed_code, notes_on_runs
 from harness.errors import InputError, RunInterrupted, StorageError
-from harness.processes import told_of_end
 from harness.processes.git import outside_of_repositories
+from harness.processes.programs import run_program
 from harness.results.here import has_these_packages, is_of_this_machine
 from harness.results.run_folder import RunFolder
 from harness.storage.folder_store import FolderStore
@@ -40,8 +40,8 @@ SAME_CODE = (
 )
 WORKTREES = "revisions"
 """Folder in the cache's, for checked out revisions while they are needed."""
-LONGEST_END_S = 60.0
-"""Seconds that an interrupted run may take to end in an orderly way."""
+LONGEST_RUN_S = 14 * 86_400.0
+"""Seconds that one run may take."""
 NAMES = ("old", "new")
 
 
@@ -53,8 +53,6 @@ class Revision:
     """As it was asked for."""
     commit: str
     folder: Path
-    repository: Path | None = None
-    """The folder of the repository that it is of, with whatever is being edited there."""
 
     def environment(self) -> dict[str, str]:
         """Return this process's environment, in which this revision's packages are found first."""
@@ -76,7 +74,7 @@ def checked_out(names: tuple[str, str], repository: Path) -> Iterator[tuple[Revi
     with store.private_folder() as folder:
         _git(top, "worktree", "prune")
         revisions = [
-            Revision(name, commit, folder / str(number), top)
+            Revision(name, commit, folder / str(number))
             for number, (name, commit) in enumerate(zip(names, commits, strict=True))
         ]
         try:
@@ -221,33 +219,11 @@ def _of_one_run(tables: "Sequence[pd.DataFrame]", cases: "pd.DataFrame") -> "pd.
 def _run(revision: Revision, experiment: Path, out: Path, options: Sequence[str]) -> None:
     """Run the experiment with a revision's code; raises `InputError` where it cannot be run."""
     run = [sys.executable, "-m", "harness", "run", str(experiment), "--out", str(out), "--plain"]
-    done = _ended([*run, *options], revision)
+    environment = revision.environment()
+    done = run_program([*run, *options], LONGEST_RUN_S, environment=environment, folder=revision.folder)
     if done.returncode not in (0, 1) or not list(out.glob("*/*/manifest.json")):
         words = done.stderr.strip().splitlines() or ["no message"]
         raise InputError(f"--revisions: {revision.name} cannot run {experiment.name}: {words[-1]}")
-
-
-def _ended(command: Sequence[str], revision: Revision) -> "subprocess.CompletedProcess[str]":
-    """Run a command with a revision's code; it ends with this process, also when that is killed."""
-    with subprocess.Popen(
-        told_of_end.command(command),
-        env=revision.environment(),
-        cwd=revision.folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-    ) as process:
-        try:
-            _, told = process.communicate()
-        except BaseException:
-            process.terminate()
-            try:
-                process.communicate(timeout=LONGEST_END_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-            raise
-    return subprocess.CompletedProcess(list(command), process.returncode, stderr=told)
 
 
 def edited_files(repository: Path) -> int:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.comparing.comparison import Comparison
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 50
 """Cases of a kind that are listed; the count is of all."""
-OUTPUT_HEADERS = ("case", "variant", "target", "problem", "how far apart", "error over tolerance")
-HEADERS = ("case", "variant", "target", "problem", "time, lower is better", "old", "new", "how")
+CASE_COLUMNS = {name: name for name in ("case", "variant", "target", "problem")}
+CASE_WORDS = "{variant} · {target} · {problem}"
+TIME_COLUMNS = {**CASE_COLUMNS, "time, lower is better": "ratio", "old": "old", "new": "new", "how": "how"}
+OUTPUT_COLUMNS = {**CASE_COLUMNS, "how far apart": "apart", "error over tolerance": "error"}
 
 
 def headline(comparison: Comparison) -> str:
@@ -74,28 +77,53 @@ def _verdict(comparison: Comparison) -> str:
     return ", ".join(["not worse", *(f"{count} {what}" for what, count in counts.items() if count)])
 
 
+@dataclass(frozen=True)
+class Section:
+    """Cases that are told together."""
+
+    title: str
+    columns: Mapping[str, str]
+    """What a table shows of each row: its headers, and the names of values."""
+    sentence: str
+    """What the terminal shows of each row, with the names of values in braces."""
+    rows: Sequence[Mapping[str, Any]]
+    hidden: str = ""
+    """How many there are besides, in words."""
+
+
+def sections(comparison: Comparison) -> Iterator[Section]:
+    """Yield what became right or wrong, whose times differ, worse ones first, and which outputs differ."""
+    tables = {
+        "no longer right": comparison.lost,
+        "failing now": comparison.failing,
+        "failed in both runs": comparison.failed,
+        "right now": comparison.won,
+    }
+    for title, table in tables.items():
+        if len(table):
+            rows = [_changed(row) for row in _named(table)]
+            columns = {**CASE_COLUMNS, "before → now": "what"}
+            yield Section(f"{title} ({len(table)})", columns, f"{{case}}  {CASE_WORDS}: {{what}}", rows)
+    for verdict in (Verdict.SLOWER, Verdict.FASTER, Verdict.AMBIGUOUS):
+        if count := comparison.count(verdict):
+            rows = list(_timed_rows(comparison.of_verdict(verdict, MOST_ROWS), comparison.threshold))
+            sentence = f"{{case}}  {{ratio}}  {CASE_WORDS}  ({{old}} → {{new}}; {{how}})"
+            hidden = f"and {count - MOST_ROWS} more" if count > MOST_ROWS else ""
+            yield Section(f"{verdict.value} ({count})", TIME_COLUMNS, sentence, rows, hidden)
+    if len(comparison.outputs):
+        rows = list(_output_rows(comparison.outputs))
+        sentence = f"{{case}}  {CASE_WORDS}: {{apart}}, error over tolerance {{error}}"
+        yield Section(_outputs_title(comparison.outputs), OUTPUT_COLUMNS, sentence, rows)
+
+
 def plain_lines(comparison: Comparison) -> Iterator[str]:
     """Yield the lines of a comparison for the terminal."""
     yield headline(comparison)
     yield from comparison.notes
-    for title, rows in _correctness(comparison):
-        yield ""
-        yield f"{title}:"
-        for row in rows:
-            yield f"  {row['case']}  {row['variant']} · {row['target']} · {row['problem']}: {row['what']}"
-    for title, table, hidden in _timed(comparison):
-        yield ""
-        yield f"{title}:"
-        for row in _timed_rows(table, comparison.threshold):
-            words = f"{row['variant']} · {row['target']} · {row['problem']}"
-            yield f"  {row['case']}  {row['ratio']}  {words}  ({row['old']} → {row['new']}; {row['how']})"
-        yield from hidden
-    if len(comparison.outputs):
-        yield ""
-        yield f"{_outputs_title(comparison.outputs)}:"
-        for row in _output_rows(comparison.outputs):
-            words = f"{row['variant']} · {row['target']} · {row['problem']}"
-            yield f"  {row['case']}  {words}: {row['apart']}, error over tolerance {row['error']}"
+    for section in sections(comparison):
+        yield from ("", f"{section.title}:")
+        yield from (f"  {section.sentence.format_map(row)}" for row in section.rows)
+        yield from filter(None, [section.hidden])
     commands = deciding_commands(comparison, MOST_ROWS)
     if commands:
         yield from ("", "to decide what is ambiguous, measure both again on a quiet machine:")
@@ -107,36 +135,14 @@ def markdown(comparison: Comparison) -> str:
     parts = [f"## {markdown_text(comparison.new.experiment)}: {_verdict(comparison)}"]
     parts.append(markdown_text(headline(comparison)))
     parts += [f"- {markdown_text(note)}" for note in comparison.notes]
-    for title, rows in _correctness(comparison):
-        cells = [[row[name] for name in ("case", "variant", "target", "problem", "what")] for row in rows]
-        headers = ["case", "variant", "target", "problem", "before → now"]
-        parts += [f"### {title}", "\n".join(_markdown_table(headers, cells))]
-    for title, table, hidden in _timed(comparison):
-        names = ("case", "variant", "target", "problem", "ratio", "old", "new", "how")
-        cells = [[row[name] for name in names] for row in _timed_rows(table, comparison.threshold)]
-        parts += [f"### {title}", "\n".join(_markdown_table(HEADERS, cells)), *hidden]
-    if len(comparison.outputs):
-        columns = ("case", "variant", "target", "problem", "apart", "error")
-        cells = [[row[name] for name in columns] for row in _output_rows(comparison.outputs)]
-        lines = _markdown_table(OUTPUT_HEADERS, cells) if cells else []
-        parts += [f"### {_outputs_title(comparison.outputs)}", *["\n".join(lines)] * bool(lines)]
+    for section in sections(comparison):
+        cells = [[str(row[name]) for name in section.columns.values()] for row in section.rows]
+        table = markdown_rows(list(section.columns), cells, [False] * len(section.columns)) if cells else ""
+        parts += filter(None, [f"### {section.title}", table.strip(), section.hidden])
     commands = deciding_commands(comparison, MOST_ROWS)
     if commands:
         parts += ["To decide what is ambiguous, on a quiet machine:", *map(markdown_code, commands)]
     return "\n\n".join(parts) + "\n"
-
-
-def _correctness(comparison: Comparison) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yield what was right and is not, the reverse, and what is right in neither, with the reason."""
-    tables = {
-        "no longer right": comparison.lost,
-        "failing now": comparison.failing,
-        "failed in both runs": comparison.failed,
-        "right now": comparison.won,
-    }
-    for title, table in tables.items():
-        if len(table):
-            yield f"{title} ({len(table)})", [_changed(row) for row in _named(table)]
 
 
 def _changed(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,15 +150,6 @@ def _changed(row: Mapping[str, Any]) -> dict[str, Any]:
     first = next(iter(reason.splitlines()), "")
     what = _transition(row["status_old"], row["status_new"]) + (f": {first}" if first else "")
     return {**row, "what": what}
-
-
-def _timed(comparison: Comparison) -> Iterator[tuple[str, "pd.DataFrame", Sequence[str]]]:
-    """Yield the cases whose times differ, or may, what is worse first: a title, the first, what is hidden."""
-    for verdict in (Verdict.SLOWER, Verdict.FASTER, Verdict.AMBIGUOUS):
-        count = comparison.count(verdict)
-        hidden = [f"and {count - MOST_ROWS} more"] if count > MOST_ROWS else []
-        if count:
-            yield f"{verdict.value} ({count})", comparison.of_verdict(verdict, MOST_ROWS), hidden
 
 
 def _timed_rows(table: "pd.DataFrame", threshold: float) -> Iterator[dict[str, str]]:
@@ -201,8 +198,3 @@ def _named(table: "pd.DataFrame") -> list[dict[str, Any]]:
         words = f"{describe_problem(own)} {params}" if isinstance(params, str) else describe_problem(own)
         rows.append({**row, "variant": own["variant"], "target": own["target"], "problem": words.strip()})
     return rows
-
-
-def _markdown_table(headers: Sequence[str], cells: Sequence[Sequence[str]]) -> list[str]:
-    escaped = [[markdown_text(str(cell)) for cell in row] for row in cells]
-    return markdown_rows(list(headers), escaped, [False] * len(headers)).splitlines()

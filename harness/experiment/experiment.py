@@ -39,6 +39,7 @@ from harness.experiment.settings import (
     TimingSettings,
     VariantSettings,
 )
+from harness.experiment.shipped import word_for
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.validation import messages, plain_entries, shown
@@ -109,7 +110,7 @@ class Experiment(BaseModel):
     def command_words(self) -> tuple[str, ...]:
         """What names it on a command line: its file, and its profile if it has one."""
         options = () if self._profile is None else ("--profile", self._profile)
-        return (str(self._path or self.name), *options)
+        return (word_for(self._path) if self._path else self.name, *options)
 
     @property
     def text(self) -> str:

@@ -1,47 +1,54 @@
-"""The experiments that lie in `experiments/`: found by their bare name."""
+"""Experiments by their bare name: those that ship with this package, and those in `experiments/` here.
+
+`harness/experiments` is a link to the checkout's folder `experiments/`; a wheel has the files themselves.
+"""
 
 from pathlib import Path
 
+import harness
 from harness.errors import InputError
 from harness.storage.reading import exists, read_text
 from harness.storage.toml_text import UnreadableTomlError, parse_toml
 from harness.validation import suggestion
 
 EXPERIMENTS_FOLDER = Path("experiments")
-NO_EXPERIMENTS = f"there is no folder {EXPERIMENTS_FOLDER}/ with experiments here"
+SHIPPED = Path(harness.__file__).with_name("experiments")
 
 
-def find_experiment(given: str) -> Path:
-    """Return the file of an experiment given by path or by bare name, `seq_sweep`.
+def find_experiment(word: str) -> Path:
+    """Return the file of an experiment that is named by its path or by its bare name, `seq_sweep`.
 
-    Raises `InputError` for a bare name that names no file in `experiments/`.
+    Raises `InputError` for a bare name that names no file in `experiments/` and none that ships.
     """
-    path = Path(given)
-    if "\0" in given:
-        raise InputError(f"{given!r}: holds a byte 0; expected the path of an experiment in TOML")
+    path = Path(word)
+    if "\0" in word:
+        raise InputError(f"{word!r}: holds a byte 0; expected the path of an experiment in TOML")
     if path.suffix or len(path.parts) != 1 or exists(path):
         return path
-    named = EXPERIMENTS_FOLDER / f"{given}.toml"
-    if not exists(named):
-        raise InputError(f"{named}: no such file; {_known_experiments(given)}")
-    return named
+    for folder in (EXPERIMENTS_FOLDER, SHIPPED):
+        if exists(folder / f"{word}.toml"):
+            return folder / f"{word}.toml"
+    raise InputError(f"{word}: no such experiment; {_expected_instead_of(word)}")
 
 
-def _known_experiments(given: str) -> str:
+def word_for(path: Path) -> str:
+    """Return what names an experiment's file on a command line: for one that ships, its bare name."""
+    return path.stem if path.parent == SHIPPED else str(path)
+
+
+def _expected_instead_of(word: str) -> str:
     """Return what to say instead of a bare name that is no experiment's."""
-    beside = Path(f"{given}.toml")
+    beside = Path(f"{word}.toml")
     if beside.is_file():
         return f"did you mean the file {beside}?"
-    known = [path.stem for path in experiment_files()]
-    if not known:
-        return f"{NO_EXPERIMENTS}; expected the path of an experiment in TOML"
-    hint = suggestion(given, known)
-    return f"expected an experiment in TOML, one of {', '.join(known)}, or a path{hint}"
+    names = [path.stem for path in experiment_files()]
+    return f"expected an experiment in TOML, one of {', '.join(names)}, or a path{suggestion(word, names)}"
 
 
 def experiment_files() -> list[Path]:
-    """Return the files in `experiments/`."""
-    return sorted(EXPERIMENTS_FOLDER.glob("*.toml"))
+    """Return the experiments that have a bare name, by that; those in `experiments/` hide those that ship."""
+    files = {path.stem: path for folder in (SHIPPED, EXPERIMENTS_FOLDER) for path in folder.glob("*.toml")}
+    return [files[name] for name in sorted(files)]
 
 
 def question(path: Path) -> str:

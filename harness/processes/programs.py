@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from harness.errors import KilledError
 from harness.processes import guardian
@@ -28,6 +29,7 @@ def run_program(
     *,
     text: str | None = None,
     environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
 ) -> "subprocess.CompletedProcess[str]":
     """Run a program to its end and return its exit status and what it wrote.
 
@@ -38,6 +40,7 @@ def run_program(
         timeout_s: seconds that it may take.
         text: its standard input.
         environment: its variables; None: as this process has them.
+        folder: where it works; None: where this process does.
 
     Raises `subprocess.TimeoutExpired` when the time is up, `OSError` when it cannot be started, and
     `KilledError` when somebody else ended it, or a program of its own that it tells of.
@@ -53,6 +56,7 @@ def run_program(
         text=True,
         errors="replace",
         env=environment,
+        cwd=folder,
         process_group=0,
     ) as process:
         try:

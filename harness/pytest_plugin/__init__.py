@@ -18,7 +18,7 @@ def pytest_addoption(parser: "pytest.Parser") -> None:
         action="append",
         default=[],
         metavar="EXPERIMENT",
-        help="Check the cases of this experiment: a TOML file, or the bare name of one in experiments/; "
+        help="Check the cases of this experiment, a TOML file or the name of one; "
         "may be repeated. Without paths of tests nothing else is run.",
     )
     group.addoption(

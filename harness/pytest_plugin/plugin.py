@@ -1,7 +1,7 @@
 """What the plugin does in a pytest run that has `--harness`."""
 
 import os
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +14,7 @@ from harness.experiment.shipped import find_experiment
 from harness.machine.cores import available_cores
 from harness.plurals import counted
 from harness.printable import printable
-from harness.pytest_plugin.items import (
-    ENDED_BY,
-    CaseItem,
-    ExperimentFile,
-    TimedCase,
-    complete_report,
-    end_session,
-)
+from harness.pytest_plugin.items import CaseItem, ExperimentFile
 from harness.pytest_plugin.runs import ExperimentRun, WorkersPart
 from harness.reporting.job_summary import FailedCase, JobSummary, append_summary, job_summary
 from harness.reporting.outcomes import Demands, failure_of
@@ -35,8 +28,6 @@ MARKER = (
 )
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 NOT_RUN = "not checked: it was skipped, or never came to its turn"
-SKIPPED = "Skipping benchmark (--benchmark-skip active)."
-"""What pytest-benchmark says of benchmarks that it skips."""
 RUNS = "harness_runs"
 """Where the controller of pytest-xdist tells its workers the folder of each run."""
 
@@ -106,30 +97,25 @@ class HarnessPlugin:
         """Run nothing yet.
 
         `--benchmark-skip`, which often stands in a project's `addopts`, would skip the timed cases, too,
-        which somebody asked for by a stronger word: this plugin skips the other benchmarks itself.
+        which somebody asked for by a stronger word.
         """
         self._config = config
         self._runs = {file.resolve(): run for file, run in runs.items()}
-        is_timed = config.getoption("harness_timed")
-        self._with_benchmarks = is_timed and config.pluginmanager.hasplugin("benchmark")
-        self._skips_benchmarks = False
+        self._with_benchmarks = config.getoption("harness_timed") and config.pluginmanager.hasplugin(
+            "benchmark"
+        )
         if self._with_benchmarks:
-            self._skips_benchmarks = config.option.benchmark_skip and not config.option.benchmark_only
             config.option.benchmark_skip = False
-        wanted = {
-            f"${STEP_SUMMARY}": os.environ.get(STEP_SUMMARY),
-            "--harness-summary": config.getoption("harness_summary"),
-        }
-        self._summaries = {Path(file).resolve(): argument for argument, file in wanted.items() if file}
+        files = [os.environ.get(STEP_SUMMARY), config.getoption("harness_summary")]
+        self._summaries = [Path(file).absolute() for file in files if file]
 
     def pytest_report_header(self) -> list[str]:
         """Return a line for each experiment."""
-        lines = []
-        for run in self._runs.values():
-            is_timed = run.settings.timed and run.experiment.timing.enabled
-            how = "checked and timed" if is_timed else "checked"
-            lines.append(f"harness: {run.experiment.path}: {counted(len(run.cases), 'case')} to be {how}")
-        return lines
+        return [
+            f"harness: {run.experiment.path}: {counted(len(run.cases), 'case')} to be "
+            + ("checked and timed" if run.settings.timed and run.experiment.timing.enabled else "checked")
+            for run in self._runs.values()
+        ]
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> ExperimentFile | None:
         """Return the collector of an experiment's cases, by its path from pytest's root if it lies there."""
@@ -147,38 +133,22 @@ class HarnessPlugin:
         )
         return file
 
-    def pytest_collection_modifyitems(self, items: Sequence[pytest.Item]) -> None:
-        """Skip the benchmarks that are no cases, if they are to be skipped."""
-        for item in items if self._skips_benchmarks else ():
-            if "benchmark" in getattr(item, "fixturenames", ()) and not isinstance(item, TimedCase):
-                item.add_marker(pytest.mark.skip(reason=SKIPPED))
-
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Tell the runs which of their cases are left, after `-k`, `-m` and others have chosen."""
-        ours = [item for item in session.items if isinstance(item, CaseItem)]
+        items = [item for item in session.items if isinstance(item, CaseItem)]
         for run in self._runs.values():
-            run.select([item.case for item in ours if item.run is run])
+            run.select([item.case for item in items if item.run is run])
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell a worker of pytest-xdist where its rows go.
-
-        The session ends where no folder for them can be made, as on a full disk.
-        """
+        """Tell a worker of pytest-xdist where its rows go; without a folder for them the session ends."""
         try:
             node.workerinput[RUNS] = {
                 str(run.experiment.path): str(run.open_for_workers()) for run in self._runs.values()
             }
         except HarnessError as error:
-            end_session(str(error))
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
-        """End the session as a worker of pytest-xdist has ended its own; pytest shows nothing of that."""
-        reason = getattr(node, "workeroutput", {}).get(ENDED_BY)
-        if reason is not None:
-            end_session(reason)
+            pytest.exit(f"harness: {printable(str(error))}", returncode=pytest.ExitCode.INTERRUPTED)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -187,7 +157,7 @@ class HarnessPlugin:
         """Complete the report of a case."""
         report = yield
         if isinstance(item, CaseItem):
-            complete_report(item, report)
+            item.complete(report)
         return report
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -200,9 +170,9 @@ class HarnessPlugin:
         if hasattr(self._config, "workerinput") or self._config.option.collectonly:
             return
         for run in self._runs.values():
-            for file, argument in self._summaries.items():
+            for file in self._summaries:
                 try:
-                    append_summary(file, job_summary(summary_of(run)), argument)
+                    append_summary(file, job_summary(summary_of(run)), "--harness-summary")
                 except InputError as error:
                     run.notes.message(str(error))
         left_out = any(run.demands.is_strict and run.not_run() for run in self._runs.values())
@@ -214,34 +184,27 @@ class HarnessPlugin:
         for run in self._runs.values():
             rows = run.rows()
             not_run = 0 if self._config.option.collectonly else len(run.not_run())
-            if not rows and not not_run and not run.notes.lines:
-                continue
-            terminalreporter.ensure_newline()
-            terminalreporter.section(f"harness: {run.experiment.name}")
-            for line in run.notes.lines:
-                terminalreporter.write_line(printable(line))
+            lines = list(run.notes.lines)
             if rows or not_run:
-                terminalreporter.write_line(checked_line([row.status for row in rows], not_run))
+                lines.append(checked_line([row.status for row in rows], not_run))
             if rows and run.folder is not None:
-                terminalreporter.write_line(printable(f"results: {run.shown(run.folder.path)}"))
+                lines.append(f"results: {run.folder.path}")
+            if lines:
+                terminalreporter.section(f"harness: {run.experiment.name}")
+            for line in lines:
+                terminalreporter.write_line(printable(line))
 
 
 def summary_of(run: ExperimentRun) -> JobSummary:
     """Return what a session did to an experiment."""
     rows, not_run = run.rows(), run.not_run()
     cases = {case.id: case for case in run.selected}
-    failures = [(row, failure_of(row, run.demands)) for row in rows]
-    failed = [
-        FailedCase(cases[row.case].describe(), reason, row.rerun or run.rerun(cases[row.case]))
-        for row, reason in failures
-        if reason is not None
-    ]
-    if run.demands.is_strict:
-        failed += [FailedCase(case.describe(), NOT_RUN, run.rerun(case)) for case in not_run]
+    failures = [(cases[row.case], failure_of(row, run.demands)) for row in rows]
+    failures += [(case, NOT_RUN) for case in not_run if run.demands.is_strict]
     return JobSummary(
         experiment=run.experiment.name,
         rows=rows,
-        failed=failed,
+        failed=[FailedCase(case.describe(), reason, run.rerun(case)) for case, reason in failures if reason],
         not_run=len(not_run),
-        run=None if run.folder is None else run.shown(run.folder.path),
+        run=None if run.folder is None else str(run.folder.path),
     )

@@ -1,9 +1,10 @@
 """How the items of a pytest session get their rows: cases are run when somebody asks what became of one.
 
 Without pytest-xdist this process runs them, several at a time.  With it the controller opens the run's
-folder, its workers run the cases that they are given, one at a time, and the controller writes the tables.
+folder, its workers run the cases that they get, one at a time, and the controller writes the tables.
 """
 
+import io
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -19,7 +20,7 @@ from harness.reporting.outcomes import Demands
 from harness.results.manifest import of_experiment
 from harness.results.result import Result
 from harness.results.run_folder import RunFolder
-from harness.results.timing_rounds import groups_of_rows
+from harness.results.timing_rounds import samples_of_rows
 from harness.running.context import RunContext
 from harness.running.progress import PlainObserver
 from harness.running.runner import RunSettings, joined_run, run_group, started_run, together
@@ -29,16 +30,8 @@ class Notes(PlainObserver):
     """Keeps what a person should know of a run; pytest says what becomes of cases."""
 
     def __init__(self) -> None:
+        super().__init__(io.StringIO())
         self.lines: list[str] = []
-
-    def planned(self, total: int) -> None:
-        """Say nothing."""
-
-    def finished(self, case: Case, result: Result) -> None:
-        """Say nothing."""
-
-    def kept(self, case: Case, result: Result) -> None:
-        """Say nothing."""
 
     def message(self, text: str) -> None:
         """Keep the text."""
@@ -47,7 +40,7 @@ class Notes(PlainObserver):
 
 @dataclass(frozen=True)
 class WorkersPart:
-    """What one worker of pytest-xdist is told: the run's folder, and which of how many workers it is."""
+    """What one worker of pytest-xdist hears: the run's folder, and which of how many workers it is."""
 
     folder: Path
     worker: str
@@ -70,7 +63,6 @@ class ExperimentRun:
     """The run's folder, once there is one."""
     selected: Sequence[Case] = ()
     """The cases that will be asked for, in their order."""
-    _begun_in: Path = field(default_factory=Path.cwd)
     _context: RunContext | None = None
     _problem: AttentionProblem | None = None
     """That of the last case: cases of one problem share what the oracle expects."""
@@ -80,10 +72,8 @@ class ExperimentRun:
         """Say which cases will be asked for: pytest may leave some out.  One worker notes it for all."""
         self.selected = cases
         if self.part is not None and self.part.worker == "gw0":
-            self._plan(RunFolder.open(self.part.folder))
-
-    def _plan(self, folder: RunFolder) -> None:
-        folder.plan([case.id for case in self.selected], [case.id for case in self.experiment.cases()])
+            whole = [case.id for case in self.experiment.cases()]
+            RunFolder.open(self.part.folder).plan([case.id for case in cases], whole)
 
     def open_for_workers(self) -> Path:
         """Return the folder of the run of all workers, which this process holds until `close`."""
@@ -115,21 +105,14 @@ class ExperimentRun:
         return context.rows[case.id]
 
     def _group_of(self, case: Case, context: RunContext) -> list[Case]:
-        ids = [other.id for other in self.selected]
-        place = ids.index(case.id) if case.id in ids else len(ids)
+        place = list(self.selected).index(case)
         waiting = [other for other in self.selected[place + 1 :] if other.id not in context.rows]
         return next(iter(together(self.experiment.groups([case, *waiting]), context)))
 
     def _start(self) -> RunContext:
         if self.part is None:
             run = started_run(
-                self.experiment,
-                self.selected,
-                self.settings,
-                self.out,
-                resume=False,
-                observer=self.notes,
-                command=sys.argv,
+                self.experiment, self.selected, self.settings, self.out, False, self.notes, sys.argv
             )
         else:
             settings = replace(self.settings, jobs=self.part.workers)
@@ -158,22 +141,11 @@ class ExperimentRun:
         rows = {row.case for row in self.rows()}
         return [case for case in self.selected if case.id not in rows]
 
-    def elapsed_s(self, case: Case) -> float | None:
-        """Return what a case took in all, None where it has no row here."""
-        row = self._context.rows.get(case.id) if self._context is not None else None
-        return None if row is None else row.elapsed_s
-
     def samples(self, case: Case) -> list[float]:
         """Return the seconds of each sample that a case's row is made of."""
-        rounds = self.folder.rounds() if self.folder is not None else []
-        group = groups_of_rows(rounds).get(case.id)
-        counted = [taken for taken in rounds if taken.group == group and case.id not in taken.beside]
-        return [seconds for taken in counted for seconds in taken.seconds.get(case.id, ())]
+        samples = {} if self.folder is None else samples_of_rows(self.folder.rounds())
+        return [seconds for taken in samples.get(case.id, ()) for seconds in taken]
 
     def rerun(self, case: Case) -> str:
         """Return the command that runs a case alone."""
         return shell_line(["harness", "check", *self.experiment.command_words, "--only", f"case={case.id}"])
-
-    def shown(self, path: Path) -> str:
-        """Return a path as a person who has begun the session writes it: tests may change folders."""
-        return str(path.relative_to(self._begun_in) if path.is_relative_to(self._begun_in) else path)

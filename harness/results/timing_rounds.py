@@ -1,6 +1,6 @@
 """Rounds of interleaved timing as a run keeps them, and the tables made of them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -90,3 +90,14 @@ def groups_of_rows(rounds: Iterable[Round]) -> dict[str, str]:
     A resumed run may hold rounds of older code, too, which are of another group.
     """
     return {case: entry.group for entry in rounds for case in entry.seconds if case not in entry.beside}
+
+
+def samples_of_rows(rounds: Sequence[Round]) -> dict[str, list[Sequence[float]]]:
+    """Return of each case the samples, round by round, that its row is made of."""
+    groups = groups_of_rows(rounds)
+    samples: dict[str, list[Sequence[float]]] = {}
+    for entry in rounds:
+        for case, seconds in entry.seconds.items():
+            if entry.group == groups.get(case) and case not in entry.beside:
+                samples.setdefault(case, []).append(seconds)
+    return samples

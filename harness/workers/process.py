@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -53,51 +54,35 @@ STATUS_OF: dict[FailureKind, Status] = {
     "unsupported": Status.UNSUPPORTED,
     "build-failed": Status.BUILD_FAILED,
     "out-of-memory": Status.OUT_OF_MEMORY,
-    "crashed": Status.CRASHED,
     "wrong": Status.WRONG,
-    "no-room": Status.CRASHED,
-    "killed": Status.CRASHED,
-    "removed": Status.CRASHED,
-    "changed-code": Status.CRASHED,
 }
+"""What a failed request makes of its case; any other failure is a crash."""
 
 
+@dataclass(eq=False)
 class WorkerFailure(Exception):  # noqa: N818 - an outcome of a case, not a fault of the harness
     """A request failed, or the worker died of it: the status of the case and the reason, on one line."""
 
-    def __init__(
-        self,
-        status: Status,
-        reason: str,
-        *,
-        bad_input: bool = False,
-        no_room: bool = False,
-        transient: bool = False,
-        log: str = "",
-    ) -> None:
-        if not status.ends_early:
-            raise ValueError(f"a failure cannot be {status}")
-        super().__init__(f"{status}: {reason}")
-        self.status = status
-        self.reason = reason
-        self.bad_input = bad_input
-        self.no_room = no_room
-        """Whether a disk is full or cannot be written, which is no fault of the case."""
-        self.transient = transient
-        """Whether the worker, or a program that it ran, was killed from outside: the next try may succeed."""
-        self.log = log
-        """What the worker wrote during the request."""
+    status: Status
+    reason: str
+    bad_input: bool = field(default=False, kw_only=True)
+    no_room: bool = field(default=False, kw_only=True)
+    """Whether a disk is full or cannot be written, which is no fault of the case."""
+    transient: bool = field(default=False, kw_only=True)
+    """Whether the worker, or a program that it ran, was killed from outside: the next try may succeed."""
+    log: str = field(default="", kw_only=True)
+    """What the worker wrote during the request."""
+
+    def __post_init__(self) -> None:
+        if not self.status.ends_early:
+            raise ValueError(f"a failure cannot be {self.status}")
+
+    def __str__(self) -> str:
+        return f"{self.status}: {self.reason}"
 
     def of(self, whose: str) -> "WorkerFailure":
         """Return this failure with a reason that says whose it is."""
-        return WorkerFailure(
-            self.status,
-            f"{whose}: {self.reason}",
-            bad_input=self.bad_input,
-            no_room=self.no_room,
-            transient=self.transient,
-            log=self.log,
-        )
+        return replace(self, reason=f"{whose}: {self.reason}")
 
 
 class RestartRequest(Request[Greeting]):
@@ -245,7 +230,7 @@ class WorkerProcess:
             reason = f"{response.message}, by the kernel, which was out of memory"
             raise WorkerFailure(Status.OUT_OF_MEMORY, reason, log=self.log())
         raise WorkerFailure(
-            STATUS_OF[response.failure],
+            STATUS_OF.get(response.failure, Status.CRASHED),
             response.message,
             bad_input=response.failure == "bad-input",
             no_room=response.failure == "no-room",

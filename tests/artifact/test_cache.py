@@ -1,10 +1,8 @@
 """The artifact cache: complete artifacts or none, whoever writes, fails or dies."""
 
-import errno
 import multiprocessing
 import os
 import re
-import shutil
 import signal
 from pathlib import Path
 
@@ -15,7 +13,6 @@ from harness.artifact.cache import CACHE_DIR_VARIABLE, ArtifactCache
 from harness.errors import BuildError, HarnessError, StorageError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
-from harness.running.failure_kinds import failure_kind
 from harness.storage import folder_store
 
 CASE = Case(problem=AttentionProblem(heads=1, seq_q=8, head_dim=8), variant="flash", target="cpu")
@@ -49,27 +46,12 @@ def _private_files(cache):
     return list((cache.root / ".building").iterdir())
 
 
-def test_nothing_is_found_before_it_is_stored(cache):
-    assert cache.find("k") is None
-    assert not cache.root.exists()
-
-
 def test_what_was_stored_is_found_with_its_description(cache):
     folder = cache.store("k", _builder("code"))
     assert cache.find("k") == folder
     assert (folder / "code.bin").read_text() == "code"
     assert Artifact.model_validate_json((folder / ARTIFACT_FILE).read_text()) == _artifact()
     assert _private_files(cache) == []
-
-
-def test_a_description_that_the_build_wrote_itself_is_kept(cache):
-    def build(folder):
-        (folder / ARTIFACT_FILE).write_text(_artifact(launch={"written": "by the build"}).model_dump_json())
-
-    folder = cache.store("k", build)
-    assert Artifact.model_validate_json((folder / ARTIFACT_FILE).read_text()).launch == {
-        "written": "by the build"
-    }
 
 
 def test_the_root_is_the_argument_then_the_variable_then_the_users_cache(tmp_path, monkeypatch):
@@ -93,24 +75,13 @@ def test_a_build_that_raises_leaves_nothing(cache):
     assert _private_files(cache) == []
 
 
-def test_a_build_that_loses_its_folder_is_no_disk_without_room(cache):
-    def build(folder):
-        _builder()(folder)
-        shutil.rmtree(folder)
-
-    with pytest.raises(FileNotFoundError, match="removed while it was filled") as caught:
-        cache._store.store("k", build)
-    assert failure_kind(caught.value) == "crashed"
-    assert cache.find("k") is None
-
-
 def test_a_build_without_description_is_an_error(cache):
     with pytest.raises(HarnessError, match=r"the build of k left no readable artifact\.json"):
         cache.store("k", lambda folder: None)
     assert cache.find("k") is None
 
 
-@pytest.mark.parametrize("corrupt", ["", "{", "{}", "[]", "\x00\x00"])
+@pytest.mark.parametrize("corrupt", ["{", "{}"])
 def test_a_corrupt_artifact_is_absent_and_built_again(cache, corrupt):
     folder = cache.store("k", _builder("old"))
     (folder / ARTIFACT_FILE).write_text(corrupt)
@@ -118,13 +89,6 @@ def test_a_corrupt_artifact_is_absent_and_built_again(cache, corrupt):
     assert cache.store("k", _builder("new")) == folder
     assert (cache.find("k") / "code.bin").read_text() == "new"
     assert _private_files(cache) == []
-
-
-def test_an_artifact_without_description_is_absent_and_built_again(cache):
-    (cache.store("k", _builder("old")) / ARTIFACT_FILE).unlink()
-    assert cache.find("k") is None
-    cache.store("k", _builder("new"))
-    assert (cache.find("k") / "code.bin").read_text() == "new"
 
 
 def test_the_second_of_two_writers_gets_the_firsts_artifact(cache):
@@ -181,16 +145,6 @@ def test_a_killed_build_leaves_nothing_to_find_and_the_next_store_cleans_up(cach
     assert _private_files(cache) == []
 
 
-def test_a_private_folder_whose_removal_failed_goes_with_the_next_store(cache, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr(folder_store.shutil, "rmtree", lambda folder, ignore_errors: None)
-        with pytest.raises(HarnessError):
-            cache.store("k", lambda folder: None)
-    assert len(_private_files(cache)) == 1
-    cache.store("k", _builder())
-    assert _private_files(cache) == []
-
-
 def test_cleaning_up_spares_a_build_that_is_under_way(cache):
     def build(folder):
         (folder / "half").touch()
@@ -219,16 +173,6 @@ def test_pruning_removes_the_least_recently_used_first(cache):
     assert _private_files(cache) == []
 
 
-def test_pruning_to_a_size_that_is_kept_removes_nothing(cache):
-    cache.store("a", _builder(key="a"))
-    assert cache.prune(max_bytes=cache.size()) == 0
-    assert cache.find("a") is not None
-
-
-def test_pruning_a_cache_that_does_not_exist_frees_nothing(cache):
-    assert cache.prune(max_bytes=0) == 0
-
-
 @pytest.mark.parametrize(("name", "found"), [("file", "a file"), ("link", "a link that leads nowhere")])
 def test_a_cache_that_cannot_be_written_is_refused_in_one_line(tmp_path, name, found):
     (tmp_path / "file").touch()
@@ -238,31 +182,20 @@ def test_a_cache_that_cannot_be_written_is_refused_in_one_line(tmp_path, name, f
         ArtifactCache(tmp_path / name / "cache").store("k", _unexpected_build)
 
 
-@pytest.mark.parametrize(
-    "damage",
-    ["flipped", "truncated", "missing", "added", "no digests", "pipe", "pipe added", "pipe of digests"],
-)
+@pytest.mark.parametrize("damage", ["flipped", "missing", "added", "no digests", "pipe"])
 def test_an_artifact_whose_files_have_changed_is_absent_and_built_again(cache, damage):
     folder = cache.store("k", _builder("the code"))
     code = folder / "code.bin"
     if damage == "flipped":
         code.write_text("thf code")
-    elif damage == "truncated":
-        code.write_text("the c")
-    elif damage == "missing":
-        code.unlink()
     elif damage == "added":
         (folder / "more.bin").touch()
-    elif damage == "pipe":
-        code.unlink()
-        os.mkfifo(code)
-    elif damage == "pipe added":
-        os.mkfifo(folder / "pipe")
-    elif damage == "pipe of digests":
+    elif damage == "no digests":
         (folder / "digests.json").unlink()
-        os.mkfifo(folder / "digests.json")
     else:
-        (folder / "digests.json").unlink()
+        code.unlink()
+    if damage == "pipe":
+        os.mkfifo(code)
     assert cache.find("k") is None
     assert (cache.store("k", _builder("the code")) / "code.bin").read_text() == "the code"
     assert cache.find("k") == folder
@@ -276,18 +209,7 @@ def test_code_that_changes_after_it_was_found_is_not_loaded(cache):
         _artifact().load(folder)
 
 
-@pytest.mark.parametrize("umask", [0o000, 0o777])
-def test_folders_are_the_users_own_whatever_the_umask(cache, umask):
-    before = os.umask(umask)
-    try:
-        folder = cache.store("k", _builder())
-    finally:
-        os.umask(before)
-    for path in (cache.root, cache.root / ".building", folder):
-        assert path.stat().st_mode & 0o777 == 0o700
-
-
-@pytest.mark.parametrize("key", ["", ".", "..", ".building", "a/b", "/etc"])
+@pytest.mark.parametrize("key", ["", "..", "a/b"])
 def test_a_key_never_leads_out_of_the_cache(cache, key):
     with pytest.raises(ValueError, match="usable as a folder name"):
         cache.store(key, _unexpected_build)
@@ -311,7 +233,6 @@ def test_a_build_of_another_key_is_refused(cache):
     ("folder", "message"),
     [
         ("~nosuchuser/x", "the cache's folder: no home folder is known; set HARNESS_CACHE_DIR"),
-        ("{}/ca\udcffche", "the cache's folder: found a path that is not UTF-8; set HARNESS_CACHE_DIR"),
         ("{}" + "/x" * 2000, " bytes, expected at most 3,500; set HARNESS_CACHE_DIR"),
     ],
 )
@@ -323,10 +244,21 @@ def test_a_path_that_no_cache_can_have_is_one_line(
         ArtifactCache()
 
 
-def test_a_cache_that_another_user_keeps_to_himself_is_one_clear_line(cache, monkeypatch):
-    def refused(self, pattern):
-        raise PermissionError(errno.EACCES, "Permission denied", str(self))
+def test_a_private_folder_whose_removal_failed_goes_with_the_next_store(cache, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(folder_store.shutil, "rmtree", lambda folder, ignore_errors: None)
+        with pytest.raises(HarnessError):
+            cache.store("k", lambda folder: None)
+    assert len(_private_files(cache)) == 1
+    cache.store("k", _builder())
+    assert _private_files(cache) == []
 
-    monkeypatch.setattr(folder_store.Path, "glob", refused)
-    with pytest.raises(StorageError, match=r"cannot write: Permission denied.*HARNESS_CACHE_DIR"):
-        cache.store("k", _builder())
+
+def test_folders_are_the_users_own_whatever_the_umask(cache):
+    before = os.umask(0o777)
+    try:
+        folder = cache.store("k", _builder())
+    finally:
+        os.umask(before)
+    for path in (cache.root, cache.root / ".building", folder):
+        assert path.stat().st_mode & 0o777 == 0o700

@@ -56,7 +56,7 @@ def outputs_after_a_change(code: Executable, problem: AttentionProblem) -> tuple
 
 @pytest.mark.parametrize(
     ("variant", "target", "fields", "params"),
-    sweep(CASES, but=[case for case in CASES if case[0] in ("flash", "varlen", "iree") or "mask" in case[2]]),
+    sweep(CASES, but=[CASES[0], CASES[5], CASES[6], CASES[10]]),
     ids=[f"{variant}-{target}-{number}" for number, (variant, target, *_) in enumerate(CASES)],
 )
 def test_a_call_takes_other_inputs(variant, target, fields, params):

@@ -59,7 +59,6 @@ def called(executable: Executable, problem: AttentionProblem = PROBLEM) -> Any:
     ("outputs", "says"),
     [
         ({"output": ZEROS.tolist()}, "output: found a list, expected an array"),
-        ({"output": None}, "output: found a NoneType, expected an array"),
         ({"output": ZEROS[..., None]}, f"output shape {(*SHAPE, 1)}, expected {SHAPE}"),
         ({"output": ZEROS.astype(np.float64)}, "output dtype float64, expected float32"),
         ({"result": ZEROS}, "no output output, found result"),
@@ -129,15 +128,6 @@ def test_a_run_refuses_the_same_outputs(output: np.ndarray) -> None:
 
 def zero(name: str) -> Callable[[Inputs], None]:
     return lambda inputs: getattr(inputs, name).fill(0)
-
-
-@pytest.mark.parametrize("name", ["q", "k", "v"])
-def test_so_it_is_where_it_was_given_another_layout(name: str) -> None:
-    inputs = make_inputs(PROBLEM)
-    strided = [np.asfortranarray(array) for array in (inputs.q, inputs.k, inputs.v)]
-    code = CheckedExecutable(PROBLEM, Giving({"output": ZEROS}, zero(name)))
-    with pytest.raises(ChangedInputsError, match=f"it changes its input {name}$"):
-        code(*strided)
 
 
 @pytest.mark.parametrize("name", ["q", "k", "v"])

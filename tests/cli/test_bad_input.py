@@ -25,7 +25,7 @@ def test_in_an_experiment(capsys: pytest.CaptureFixture[str], calls: Calls, comm
         (["run", "missing.toml"], "missing.toml: no such file; expected an experiment in TOML"),
         (
             ["run", "missing"],
-            "experiments/missing.toml: no such file; expected an experiment in TOML, one of trial",
+            "missing: no such experiment; expected an experiment in TOML, one of correctness, ",
         ),
         (["run", "experiments"], "experiments: is a folder; expected an experiment in TOML"),
         (

@@ -169,7 +169,6 @@ class TestList:
             ("variants", "broken   variant 'broken' cannot be imported: No module named 'nothing'"),
             ("targets", "cpu       the example processor"),
             ("targets", "cpu:avx2  vectors of 256 bits"),
-            ("experiments", "trial  Does it work?"),
             ("distributions", "normal                  standard normal: the usual benchmark input"),
         ],
     )
@@ -183,6 +182,19 @@ class TestList:
         assert main(["list", "cases", "trial"]) == 0
         cases = calls.runs[0]["cases"]
         assert capsys.readouterr().out.splitlines() == [f"{case.id}  {case.describe()}" for case in cases]
+
+    def test_experiments_here_hide_those_that_ship(self, capsys: pytest.CaptureFixture[str]) -> None:
+        Path("experiments/smoke.toml").write_text(EXPERIMENT)
+        assert main(["list", "experiments"]) == 0
+        questions = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+        assert questions["smoke"] == questions["trial"] == "Does it work?"
+        assert questions["seq_sweep"].startswith("How does each variant's throughput grow")
+
+    def test_a_file_beside_is_suggested_for_its_bare_name(self, capsys: pytest.CaptureFixture[str]) -> None:
+        Path("tiles.toml").write_text(EXPERIMENT)
+        assert error_line(capsys, "run", "tiles") == (
+            "tiles: no such experiment; did you mean the file tiles.toml?"
+        )
 
     def test_cases_of_no_experiment(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert error_line(capsys, "list", "cases").startswith("list cases: expected an experiment")
@@ -201,4 +213,4 @@ class TestTextFromElsewhere:
         text = EXPERIMENT.replace("Does it work?", "Does\\u001b[31m\\nit?")
         Path("experiments/trial.toml").write_text(text)
         assert main(["list", "experiments"]) == 0
-        assert capsys.readouterr().out == "trial  Does\\x1b[31m\\nit?\n"
+        assert " Does\\x1b[31m\\nit?\n" in capsys.readouterr().out

@@ -71,12 +71,6 @@ def test_a_case_that_is_wrong_in_one_pair_is_lost_as_it_was_there():
     assert cases["verdict"].drop(5).notna().all()
 
 
-def test_a_case_that_both_codes_had_wrong_in_one_pair_is_not_lost():
-    pairs = pairs_of(np.random.default_rng(3), np.ones(40), count=3)
-    pairs[0].loc[5, ["was_checked", "is_checked"]] = False
-    assert of_pairs(pairs, 0.03)["is_checked"].all()
-
-
 def fail(pair: pd.DataFrame, place: int, **is_right: bool) -> None:
     """Let a case fail in the runs of a pair in which it is not said to be right."""
     for name in ("was_checked", "is_checked"):

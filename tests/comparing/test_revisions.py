@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 from example_results import example_manifest, example_result
 
@@ -32,18 +33,11 @@ out = Path(sys.argv[sys.argv.index("--out") + 1])
 shutil.copytree({run!r}, out / "sweep" / "2026-11-21T10-00-00")
 """
 WAITS = """
-import signal, sys, time
+import os, time
 from pathlib import Path
-
-def end(number, frame):
-    Path({folder!r}, "ended").touch()
-    sys.exit(1)
-
-signal.signal(signal.SIGTERM, end)
+Path({folder!r}, "pid").write_text(str(os.getpid()))
 Path({folder!r}, "started").touch()
-deadline = time.monotonic() + 60
-while time.monotonic() < deadline:
-    time.sleep(0.05)
+time.sleep(60)
 """
 
 
@@ -132,11 +126,10 @@ def test_no_clone_outlives_a_comparison_that_is_ended(tmp_path: Path, number: in
     status = status_of(command, repository, environment, number, tmp_path / "started")
     if number == signal.SIGKILL:
         assert len(list(cache.glob("revisions/.building/*/0"))) == 1
-        await_file(tmp_path / "ended")
+        await_end(tmp_path / "pid")
         (tmp_path / "started").unlink()
-        (tmp_path / "ended").unlink()
         status = status_of(command, repository, environment, signal.SIGTERM, tmp_path / "started")
-    await_file(tmp_path / "ended")
+    await_end(tmp_path / "pid")
     assert status == 130
     assert not list(cache.glob("revisions/.building/*"))
     assert not list(tmp_path.glob("harness-revisions-*"))
@@ -192,4 +185,12 @@ def await_file(file: Path) -> None:
     deadline = time.monotonic() + 60
     while not file.exists():
         assert time.monotonic() < deadline, f"{file.name}: not there after a minute"
+        time.sleep(0.05)
+
+
+def await_end(file: Path) -> None:
+    """Wait until the process whose number is in a file has ended."""
+    deadline = time.monotonic() + 60
+    while psutil.pid_exists(int(file.read_text())):
+        assert time.monotonic() < deadline, "the run has not ended after a minute"
         time.sleep(0.05)

@@ -52,9 +52,7 @@ def test_each_life_is_a_process_as_it_was_before_the_first(tmp_path: Path) -> No
     ("last_words", "code"),
     [
         ("sys.exit(7)", 7),
-        ("raise ValueError('no')", 1),
         ("os.kill(os.getpid(), 11)", -signal.SIGSEGV),
-        ("os.kill(os.getpid(), 9)", -signal.SIGKILL),
     ],
 )
 def test_the_process_ends_as_its_last_life(tmp_path: Path, last_words: str, code: int) -> None:

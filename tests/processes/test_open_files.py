@@ -51,14 +51,6 @@ def test_descriptors_of_any_number_are_waited_for() -> None:
     os.close(read)
 
 
-@pytest.mark.usefixtures("many_open_files")
-def test_workers_serve_a_process_with_many_open_files() -> None:
-    with WorkerProcess() as worker:
-        assert worker.fileno() > SELECTED
-        assert worker.pid != 0
-        assert worker.alive
-
-
 def test_a_worker_takes_as_many_descriptors_as_are_reckoned() -> None:
     before = len(os.listdir("/proc/self/fd"))
     with WorkerProcess() as worker:
@@ -73,11 +65,6 @@ def test_the_soft_limit_of_open_files_is_raised_and_taken_back(limits: tuple[int
     assert 400 + RESERVE < resource.getrlimit(resource.RLIMIT_NOFILE)[0] < soft
     take_back()
     assert resource.getrlimit(resource.RLIMIT_NOFILE) == (200, hard)
-
-
-def test_a_limit_that_is_enough_stays(limits: tuple[int, int]) -> None:
-    allow_open_files(4, "a group")
-    assert resource.getrlimit(resource.RLIMIT_NOFILE) == limits
 
 
 def test_a_hard_limit_that_is_too_low_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

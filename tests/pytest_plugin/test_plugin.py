@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -26,7 +25,7 @@ def session(example_plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> S
     (folder / "tiny.toml").write_text(TINY)
     (folder / "test_beside.py").write_text("def test_beside():\n    assert True\n")
     arguments = ["--harness", "tiny.toml", "--harness-summary", "summary.md", "-rs"]
-    return Session(folder, *arguments, GITHUB_STEP_SUMMARY=str(folder / "step.md"))
+    return Session(folder, *arguments, remembers=True, GITHUB_STEP_SUMMARY=str(folder / "step.md"))
 
 
 def test_each_case_is_an_item_that_passes_fails_or_is_skipped(session: Session) -> None:
@@ -78,42 +77,25 @@ def test_junit_has_the_time_that_a_case_took_and_its_id(session: Session) -> Non
         assert float(case.attrib["time"]) >= (row.elapsed_s or 0) - 1e-3
 
 
-def test_workers_of_xdist_share_one_run_and_build_each_case_once(folder: Path) -> None:
-    session = Session(folder, "-n", "2", "--harness", "tiny.toml")
+def test_workers_of_xdist_share_one_run(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Its folder lies beyond pytest's root, and is there when the workers start."""
+    out = tmp_path_factory.mktemp("elsewhere") / "new"
+    arguments = ["--harness-out", str(out), "--harness-summary", "summary.md"]
+    chosen = ["--harness-only", "seq=16", "--harness-only", "variant=numpy-attention,build-error"]
+    session = Session(folder, "-n", "2", "--harness", "tiny.toml", *chosen, *arguments)
     assert session.status == 1, session.text
-    assert session.outcomes == OUTCOMES
-    written = list(session.run.lines())
-    assert len(written) == len({row.case for row in written}) == 10
-    assert "4 of 10 cases checked" in session.text
-    assert session.run.manifest.finished is not None
-    assert not list(session.run.path.glob(".expectations*"))
-    planned = session.run.manifest.planned
-    assert planned is not None
-    assert (len(planned), session.run.manifest.left_out) == (10, 0)
+    assert session.outcomes == {"numpy-attention": "passed", "build-error": "failed"}
+    run = session.run_in(out / "tiny")
+    written = list(run.lines())
+    assert len(written) == len({row.case for row in written}) == 2
+    assert "1 of 2 cases checked" in session.text
+    assert (folder / "summary.md").read_text().startswith("## tiny: 1 of 2 cases failed\n")
+    assert run.manifest.finished is not None
+    assert not list(run.path.glob(".expectations*"))
+    assert (len(run.manifest.planned or ()), run.manifest.left_out) == (2, 8)
 
 
 @pytest.mark.sweep
-def test_an_experiment_beyond_the_root_has_all_its_cases_planned(
-    folder: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    file = shutil.move(folder / "tiny.toml", tmp_path_factory.mktemp("elsewhere") / "tiny.toml")
-    session = Session(folder, "-n", "2", "--harness", str(file), "--rootdir", str(folder))
-    assert (len(session.run.manifest.planned or ()), session.run.manifest.left_out) == (10, 0)
-
-
-def test_results_in_a_new_folder_beyond_the_root_have_their_cases_planned(
-    folder: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """The folder is there when the workers start, whose root is then above both."""
-    out = tmp_path_factory.mktemp("elsewhere") / "new"
-    summary = ["--harness-summary", "summary.md", "--harness-only", "seq=16"]
-    session = Session(folder, "-n", "2", "--harness", "tiny.toml", "--harness-out", str(out), *summary)
-    manifest = session.run_in(out / "tiny").manifest
-    assert (len(manifest.planned or ()), manifest.left_out) == (5, 5)
-    assert (folder / "summary.md").read_text().startswith("## tiny: 2 of 5 cases failed\n")
-    assert "2 of 5 cases checked" in session.text
-
-
 def test_experiments_beyond_the_root_are_told_apart(
     folder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -121,12 +103,8 @@ def test_experiments_beyond_the_root_are_told_apart(
     for file, text in zip(files, (TINY, TINY.replace('"tiny"', '"other"')), strict=True):
         file.write_text(text)
     named = [word for file in files for word in ("--harness", str(file))]
-    chosen = [
-        "--harness-only",
-        "variant=numpy-attention",
-        "--deselect",
-        f"{files[0]}::numpy-attention[numpy-b1-h2-s16",
-    ]
+    deselected = f"{files[0]}::numpy-attention[numpy-b1-h2-s16"
+    chosen = ["--harness-only", "variant=numpy-attention", "--deselect", deselected]
     session = Session(folder, "-n", "2", *named, "--rootdir", str(folder), *chosen)
     assert session.status == 0, session.text
     results = folder / "results"
@@ -141,28 +119,38 @@ def test_times_under_xdist_are_refused(folder: Path) -> None:
     assert "--harness-timed: found -n" in session.text
 
 
-def test_keywords_and_marks_select(folder: Path) -> None:
-    chosen = "harness(variant='numpy-attention') or harness(variant='build-only')"
-    session = Session(folder, "--harness", "tiny.toml", "-k", "s16 and not build", "-m", chosen)
+def test_keywords_marks_and_paths_select(folder: Path) -> None:
+    """A test that changes to another folder moves no results."""
+    (folder / "test_beside.py").write_text(CHANGES_FOLDER)
+    marks = "not harness or harness(variant='numpy-attention') or harness(variant='build-only')"
+    chosen = ["-k", "beside or s16 and not build", "-m", marks, "test_beside.py", "tiny.toml"]
+    session = Session(folder, "--harness", "tiny.toml", "--harness-summary", "summary.md", *chosen)
     assert session.status == 0, session.text
-    assert list(session.items) == ["numpy-attention[numpy-b1-h2-s16-d8-f32-full-block=64-threads=1]"]
+    name = "numpy-attention[numpy-b1-h2-s16-d8-f32-full-block=64-threads=1]"
+    assert set(session.items) == {"test_beside", name}
     assert len(session.run.results()) == 1
     assert session.run.manifest.left_out == 9
+    assert (folder / "summary.md").read_text().startswith("## tiny: 0 of 1 case failed\n")
 
 
-@pytest.mark.parametrize(
-    "arguments", sweep([[], ["--harness-timed"], ["-n", "2"]], but=[["--harness-timed"]])
-)
-def test_cases_that_failed_before_are_recognised(folder: Path, arguments: list[str]) -> None:
-    chosen = ["--harness", "tiny.toml", "--harness-only", "seq=16", *arguments]
-    first = Session(folder, *chosen, remembers=True)
-    failed = {name for name, outcome in first.items.items() if outcome == "failed"}
-    assert len(failed) == 2, first.text
-    first_ones = list(Session(folder, *chosen, "--ff", remembers=True).items)[:2]
-    assert set(first_ones) == failed or "-n" in arguments
-    assert set(Session(folder, *chosen, "--lf", remembers=True).items) == failed
+def test_cases_that_failed_before_are_recognised(session: Session) -> None:
+    listing = ["--lf", "--collect-only", "-q", "--junitxml", "listing.xml"]
+    again = Session(session.folder, "--harness", "tiny.toml", *listing, remembers=True)
+    failed = {name for name, outcome in session.items.items() if outcome == "failed"}
+    assert set(re.findall(r"^tiny.toml::(.*)", again.text, re.MULTILINE)) == failed
 
 
+@pytest.mark.sweep
+@pytest.mark.parametrize("arguments", [["--harness-timed"], ["-n", "2"]])
+def test_cases_that_failed_before_are_run_alone(folder: Path, arguments: list[str]) -> None:
+    variants = "variant=build-error,numpy-attention"
+    chosen = ["--harness", "tiny.toml", "--harness-only", "seq=16", "--harness-only", variants, *arguments]
+    Session(folder, *chosen, remembers=True)
+    again = Session(folder, *chosen, "--lf", remembers=True)
+    assert again.outcomes == {"build-error": "failed"}, again.text
+
+
+@pytest.mark.sweep
 def test_a_session_step_by_step_goes_on_where_the_last_one_failed(folder: Path) -> None:
     chosen = ["--harness", "tiny.toml", "--harness-only", "seq=16", "--sw"]
     first = Session(folder, *chosen, remembers=True)
@@ -172,44 +160,21 @@ def test_a_session_step_by_step_goes_on_where_the_last_one_failed(folder: Path) 
 
 
 @pytest.mark.sweep
-def test_paths_are_run_beside_the_cases_and_items_are_chosen_by_their_ids(folder: Path) -> None:
-    paths = ["test_beside.py", "tiny.toml::missing-dependency"]
-    session = Session(folder, "--harness", "tiny.toml", *paths)
-    assert session.status == 0, session.text
-    assert session.outcomes == {"test_beside": "passed", "missing-dependency": "skipped"}
-
-
-def test_a_variant_that_cannot_be_imported_fails_beside_one_that_passes(folder: Path) -> None:
-    text = TINY.replace('"missing-dependency"', '"missing-dependency", "not-importable"')
-    (folder / "tiny.toml").write_text(text)
-    session = Session(folder, "--harness", "tiny.toml", "-k", "(missing or importable or numpy-att) and s16")
-    assert session.status == 1
-    assert session.outcomes == {
-        "numpy-attention": "passed",
-        "missing-dependency": "skipped",
-        "not-importable": "failed",
-    }
-    assert "cannot be imported: No module named 'a_package_that_is_not_installed'" in session.text
-
-
-def test_what_must_be_supported_fails(folder: Path) -> None:
+def test_what_must_be_supported_or_checked_fails(folder: Path) -> None:
     (folder / "tiny.toml").write_text(TINY + '[check]\nsupported = ["missing-dependency"]\n')
-    session = Session(folder, "--harness", "tiny.toml", "-k", "missing and s16")
+    chosen = ["-k", "(missing or build-only) and s16"]
+    session = Session(folder, "--harness", "tiny.toml", "--harness-strict", *chosen)
     assert session.status == 1
     assert (
         "unsupported, but check.supported lists missing-dependency: install attention-harness[baselines]\n"
         "rerun: harness check tiny.toml --only case="
     ) in session.text
-
-
-@pytest.mark.sweep
-def test_strict_lets_nothing_be_left_unchecked(folder: Path) -> None:
-    session = Session(folder, "--harness", "tiny.toml", "--harness-strict", "-k", "build-only and s16")
-    assert session.status == 1
     assert "not checked: built in build: no such device" in session.text
 
 
-def test_the_samples_of_the_harness_are_the_statistics_of_pytest_benchmark(folder: Path) -> None:
+def test_samples_are_the_statistics_of_pytest_benchmark(folder: Path) -> None:
+    """Also where the project skips benchmarks."""
+    (folder / "pytest.ini").write_text("[pytest]\naddopts = --benchmark-skip\n")
     arguments = ["--harness-timed", "--harness-only", "seq=16", "--benchmark-json", "times.json"]
     session = Session(folder, "--harness", "tiny.toml", *arguments)
     assert session.outcomes == OUTCOMES, session.text
@@ -220,37 +185,15 @@ def test_the_samples_of_the_harness_are_the_statistics_of_pytest_benchmark(folde
     assert "not used" not in session.text
 
 
-BENCHMARK = "def test_benchmark(benchmark):\n    benchmark(lambda: None)\n"
-
-
-def test_times_that_are_asked_for_are_taken_where_the_project_skips_benchmarks(folder: Path) -> None:
-    (folder / "pytest.ini").write_text("[pytest]\naddopts = --benchmark-skip\n")
-    (folder / "test_benchmark.py").write_text(BENCHMARK)
-    chosen = [
-        "--harness-only",
-        "variant=numpy-attention",
-        "--harness-only",
-        "seq=16",
-        "tiny.toml",
-        "test_benchmark.py",
-    ]
-    arguments = ["--harness-timed", "--harness-strict", "--benchmark-json", "times.json", "-rs"]
-    session = Session(folder, "--harness", "tiny.toml", *arguments, *chosen)
-    assert session.status == 0, session.text
-    assert session.outcomes == {"numpy-attention": "passed", "test_benchmark": "skipped"}
-    assert "Skipping benchmark (--benchmark-skip active)" in session.text
-    (timed,) = json.loads((folder / "times.json").read_text())["benchmarks"]
-    assert timed["name"].startswith("numpy-attention")
-
-
-def test_where_pytest_benchmark_is_disabled_times_are_in_the_run_and_that_is_said(folder: Path) -> None:
-    arguments = ["--harness-timed", "--benchmark-disable", "--harness-only", "variant=numpy-attention"]
-    session = Session(folder, "--harness", "tiny.toml", *arguments)
+@pytest.mark.sweep
+@pytest.mark.parametrize("how", [["--benchmark-disable"], ["-p", "no:benchmark"]])
+def test_cases_are_timed_without_pytest_benchmark(folder: Path, how: list[str]) -> None:
+    session = Session(folder, *CHOSEN, "--harness-timed", *how)
     assert session.status == 0, session.text
     assert all(row.time_s is not None for row in session.run.results())
-    assert session.text.count("pytest-benchmark is disabled (--benchmark-disable") == 1
 
 
+CHANGES_FOLDER = "import os\n\ndef test_beside(tmp_path):\n    os.chdir(tmp_path)\n"
 SKIPS = """
 import pytest
 
@@ -265,7 +208,7 @@ def pytest_runtest_protocol(item):
 """
 
 
-@pytest.mark.parametrize("arguments", sweep([[], ["-n", "2"], ["--harness-timed"]], but=[["-n", "2"]]))
+@pytest.mark.parametrize("arguments", sweep([[], ["-n", "2"], ["--harness-timed"]], but=[[]]))
 def test_strict_fails_what_others_skip(folder: Path, arguments: list[str]) -> None:
     (folder / "conftest.py").write_text(SKIPS)
     session = Session(folder, *CHOSEN, "--harness-strict", *arguments)
@@ -274,6 +217,7 @@ def test_strict_fails_what_others_skip(folder: Path, arguments: list[str]) -> No
     assert re.search(r"not checked: .*not today\nrerun: harness check tiny.toml --only case=", session.text)
 
 
+@pytest.mark.sweep
 def test_strict_ends_with_a_failure_where_a_case_is_never_run(folder: Path) -> None:
     (folder / "conftest.py").write_text(NEVER_RUN)
     session = Session(folder, *CHOSEN, "--harness-strict", "--harness-summary", "summary.md", "-k", "s16")
@@ -282,46 +226,25 @@ def test_strict_ends_with_a_failure_where_a_case_is_never_run(folder: Path) -> N
     assert (folder / "summary.md").read_text().startswith("## tiny: 1 of 1 case failed\n")
 
 
-def test_cases_that_others_skip_are_counted(folder: Path) -> None:
-    (folder / "conftest.py").write_text(SKIPS)
-    session = Session(folder, *CHOSEN, "-k", "s16")
-    assert session.status == 0, session.text
-    assert "0 of 1 case checked, 1 not run" in session.text
-
-
-def test_only_benchmarks_skips_cases_that_are_none(folder: Path) -> None:
-    session = Session(folder, "--harness", "tiny.toml", "--harness-only", "seq=16", "--benchmark-only", "-rs")
-    assert "INTERNALERROR" not in session.text
-    assert session.status == 0, session.text
-    assert "Skipping non-benchmark (--benchmark-only active)" in session.text
-    assert set(session.outcomes.values()) == {"skipped"}
-
-
-@pytest.mark.parametrize("arguments", sweep([[], ["-p", "no:benchmark"]], but=[["-p", "no:benchmark"]]))
-def test_cases_are_not_timed_unless_asked_or_are_without_pytest_benchmark(
-    folder: Path, arguments: list[str]
-) -> None:
-    timed = ["--harness-timed"] if arguments else []
-    chosen = ["--harness-only", "variant=numpy-attention", "--harness-only", "seq=16"]
-    session = Session(folder, *arguments, *timed, "--harness", "tiny.toml", *chosen)
-    assert session.status == 0, session.text
-    (row,) = session.run.results()
-    assert (row.time_s is not None) == bool(timed)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("name =", "tiny.toml: not valid TOML"),
-        (TINY.replace("build-only", "no-such-variant"), "tiny.toml: variants"),
-    ],
-)
-def test_a_bad_experiment_is_one_line_and_a_usage_error(folder: Path, text: str, message: str) -> None:
-    (folder / "tiny.toml").write_text(text)
+def test_a_bad_experiment_is_one_line_and_a_usage_error(folder: Path) -> None:
+    (folder / "tiny.toml").write_text(TINY.replace("build-only", "no-such-variant"))
     session = Session(folder, "--harness", "tiny.toml")
     assert session.status == pytest.ExitCode.USAGE_ERROR
     (line,) = (line for line in session.text.splitlines() if line)
-    assert line.startswith(f"ERROR: harness: {message}")
+    assert line.startswith("ERROR: harness: tiny.toml: variants")
+
+
+@pytest.mark.parametrize("arguments", sweep([[], ["-n", "2"]], but=[[]]))
+@pytest.mark.parametrize("what", sweep(["results/tiny", "cache"], but=["results/tiny"]))
+def test_a_folder_that_cannot_be_written_ends_a_session(
+    folder: Path, arguments: list[str], what: str
+) -> None:
+    (folder / what).parent.mkdir(exist_ok=True)
+    (folder / what).touch()
+    session = Session(folder, *CHOSEN, *arguments, HARNESS_CACHE_DIR=str(folder / "cache"))
+    assert session.status in (1, 2), session.text
+    assert "INTERNALERROR" not in session.text
+    assert re.search(rf"harness: {folder}/{what}", session.text)
 
 
 @pytest.mark.sweep

@@ -31,10 +31,6 @@ def test_a_module_is_emitted_as_text_and_as_words() -> None:
     assert len(words) % 4 == 0
 
 
-def test_one_module_after_another_is_emitted() -> None:
-    assert len(intel.binary(KERNEL)) == len(intel.binary(KERNEL))
-
-
 def test_the_ids_of_a_module_are_those_of_its_text() -> None:
     text = re.findall(r"^\s*%(\d+) =", intel.assembly(KERNEL), re.MULTILINE)
     assert sorted(defined_ids(intel.binary(KERNEL))) == sorted(map(int, text))
@@ -150,7 +146,7 @@ done:
 
 
 def test_numbers_that_are_wrong_every_other_time_come_out_right() -> None:
-    for _ in range(20):
+    for _ in range(10):
         text = re.findall(r"^\s*(%\d+) =", intel.assembly(LOOP_FROM_A_REMAINDER), re.MULTILINE)
         assert len(set(text)) == len(text)
         assert defines_each_id_once(intel.binary(LOOP_FROM_A_REMAINDER))
@@ -164,10 +160,6 @@ def test_integers_of_different_widths_are_not_mixed() -> None:
     assert [one for one in operations if {types[value] for value in one[1:]} != {one[0]}] == []
 
 
-def test_no_more_extensions_are_declared_than_a_module_needs() -> None:
-    assert "OpExtension" not in intel.assembly(KERNEL)
-
-
 def test_code_that_is_not_valid_is_refused_with_llvms_words() -> None:
     with pytest.raises(BuildError, match=r"LLVM refuses the code: .*use of undefined value"):
         intel.binary(KERNEL.replace("%value, %value", "%value, %other"))
@@ -178,10 +170,3 @@ def test_vectors_that_kernels_cannot_have_are_refused(components: int) -> None:
     intel.require_valid("%3 = OpTypeVector %2 16\n%4 = OpTypeVector %2 3")
     with pytest.raises(BuildError, match=f"a vector of {components} components"):
         intel.require_valid(f"%3 = OpTypeVector %2 16\n%4 = OpTypeVector %2 {components}")
-
-
-def test_text_is_emitted_until_its_numbers_are_right(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = Machine(wrong=2)
-    monkeypatch.setattr(intel, "_machine", lambda: machine)
-    assert intel.assembly(KERNEL) == machine.text
-    assert machine.wrong == -1

@@ -12,7 +12,6 @@ from harness.workers.deaths import explain_death, telling_line
     ("code", "log", "status", "reason"),
     [
         (-signal.SIGSEGV, "", Status.CRASHED, "SIGSEGV"),
-        (-signal.SIGILL, "", Status.CRASHED, "SIGILL"),
         (-signal.SIGFPE, "one\ntwo\n", Status.CRASHED, "SIGFPE: two"),
         (
             -signal.SIGABRT,
