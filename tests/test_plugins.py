@@ -12,7 +12,6 @@ from pydantic import computed_field
 
 from harness import plugins
 from harness.__main__ import main
-from harness.building.support import all_chips, alternatives
 from harness.cli import doctor
 from harness.errors import InputError, PluginError
 from harness.experiment.case_settings import asked_for, checked, complete_case

@@ -7,7 +7,6 @@ import zipfile
 from pathlib import Path
 
 import pytest
-
 from harness.running.own_wheel import CHECKOUT, build_own_wheel
 
 

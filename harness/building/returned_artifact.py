@@ -29,7 +29,9 @@ def returned_artifact(variant: Variant, case: Case, returned: object, folder: Pa
         raise PluginError(owner + messages(error)[0]) from error
     problem = artifact.case.problem
     if problem != case.problem:
-        raise PluginError(f"{owner}case.problem: found {problem.describe()}, expected that of {case.describe()}")
+        raise PluginError(
+            f"{owner}case.problem: found {problem.describe()}, expected that of {case.describe()}"
+        )
     for stage, name in artifact.stage_files.items():
         if not (folder / name).is_file():
             expected = "expected a file in the folder that was built into"

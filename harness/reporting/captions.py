@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from harness.problem.attention_problem import LISTS_OF_LENGTHS, TOLD_WITH_OTHERS
-from harness.problem.fields import problem_fields
+from harness.problem.attention_problem import LISTS_OF_LENGTHS
 from harness.problem.names_of_values import name_of_list
 from harness.reporting.frames import (
     PROBLEM_COLUMNS,

@@ -30,5 +30,3 @@ def test_whatever_a_figure_raises_costs_that_figure(
     assert paths.notes == (f"figure throughput not drawn: {reason}",)
     assert list(paths.figures) == ["matrix"]
     assert (paths.folder / "report.html").exists()
-
-

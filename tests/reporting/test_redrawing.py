@@ -80,14 +80,14 @@ def test_settings_that_somebody_asks_for_now_are_refused_in_one_line(
 
 def test_files_of_earlier_rows_go(write_run: WriteRun) -> None:
     folder = write_run(RESULTS, "[figures]\nmatrix = {}\n")
-    report = write_report([folder]).folder
+    report = make_report([folder]).folder
     redraw([folder], ["throughput"])
     (report / "own.svg").write_text("<svg/>")
-    assert write_report([folder]).notes == ()
+    assert make_report([folder]).notes == ()
     assert (report / "throughput.svg").exists()
     for file in report.iterdir():
         os.utime(file, (0, 0))
-    (note,) = write_report([folder]).notes
+    (note,) = make_report([folder]).notes
     assert note.startswith("figure throughput: the files of an earlier report are removed")
     assert sorted(file.name for file in report.glob("*.svg")) == ["matrix.svg", "own.svg"]
 

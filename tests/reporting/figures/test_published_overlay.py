@@ -13,11 +13,10 @@ from synthetic_results import WriteRun, make_result
 
 from harness.errors import InputError
 from harness.experiment.figure_settings import parse_settings
-from harness.reporting import redraw
 from harness.reporting.figures.published_overlay import FAR, MIXED, NO_RATES, OWN_SCALE
 from harness.reporting.figures.throughput import Throughput
 from harness.reporting.frames import prepare
-from harness.reporting.report import make_report, redraw
+from harness.reporting.report import redraw
 from harness.reporting.runs import read_runs
 from harness.results.frame import results_frame
 from harness.results.result import Result

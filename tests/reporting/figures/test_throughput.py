@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from synthetic_results import make_result
 
-from harness.experiment.figure_settings import parse_settings
 from harness.reporting.figures.peak_lines import peaks_of
 from harness.reporting.figures.throughput import Throughput
 from harness.reporting.units import GFLOPS
