@@ -289,7 +289,7 @@ def open_bundle(folder: Path) -> Bundle:
     try:
         return Bundle(folder, BundleIndex.model_validate_json(text))
     except ValidationError as error:
-        raise InputError(f"{file}: not a bundle: {messages(error, BundleIndex)[0]}") from error
+        raise InputError(f"{file}: not a bundle: {messages(error)[0]}") from error
 
 
 def requirements(artifacts: Iterable[Artifact]) -> str:

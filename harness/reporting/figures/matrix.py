@@ -154,10 +154,9 @@ def _counts(
 ) -> dict[tuple[Hashable, tuple[Hashable, ...]], Counter[Status]]:
     """Return the number of cases of each status, by series and combination of the columns."""
     counts: dict[tuple[Hashable, tuple[Hashable, ...]], Counter[Status]] = {}
-    cases = frame[["label", *columns, "status"]].value_counts(dropna=False)
-    for (label, *place, status), count in cases.items():
-        if count:
-            counts.setdefault((label, tuple(place)), Counter())[Status(str(status))] += count
+    by = [frame[column] for column in ("label", *columns)]
+    for (label, *place), statuses in frame["status"].groupby(by, dropna=False, observed=True):
+        counts[label, tuple(place)] = Counter(Status(str(status)) for status in statuses)
     return counts
 
 
@@ -175,8 +174,9 @@ def _draw_cells(
         for column, key in enumerate(keys):
             cell = counts.get((label, key))
             color, hatch = cell_look(cell) if cell else ("white", "")
-            look = {"facecolor": color, "hatch": hatch, "edgecolor": "white", "linewidth": 1.5}
-            axes.add_patch(Rectangle((column, row), 1, 1, **look))
+            axes.add_patch(
+                Rectangle((column, row), 1, 1, facecolor=color, hatch=hatch, edgecolor="white", linewidth=1.5)
+            )
             text = cell_text(cell) if cell else "no case"
             if inches_of(text, COMFORTABLE_TEXT) > inches and cell:
                 text = cell_text(cell, STATUS_WORDS).replace(", ", ",\n")

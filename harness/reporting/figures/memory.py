@@ -81,5 +81,6 @@ class Memory(SizeFigure):
             marker = "_" if len(least) == 1 else ""
             axes.plot(least, linestyle=":", color="0.15", linewidth=1.0, marker=marker, gid="least", zorder=3)
             if run:
-                place, look = (least.index[0], least.iloc[0]), {"fontsize": 5.5, "color": "0.25"}
-                axes.annotate(f"inputs and outputs ({run})", place, va="top", gid="least", **look)
+                text = f"inputs and outputs ({run!s})"
+                place = (least.index[0], least.iloc[0])
+                axes.annotate(text, place, va="top", gid="least", fontsize=5.5, color="0.25")

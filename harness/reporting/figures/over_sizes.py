@@ -180,7 +180,7 @@ class SizeFigure(Figure):
         values = rows[scale.column].astype(float) * scale.factor
         is_missing = ~values.map(is_number)
         values = values.mask(is_missing)
-        drawn = rows.assign(**{VALUE: values, LOW: values, HIGH: values, WORD: ""})
+        drawn = rows.assign(**dict.fromkeys((VALUE, LOW, HIGH), values)).assign(**{WORD: ""})
         for end, column in zip((LOW, HIGH), scale.ends or (), strict=False):
             drawn[end] = (rows[column].astype(float) * scale.factor).fillna(values)
         drawn.loc[is_missing, WORD] = [self.word(row) for row in records(rows[is_missing])]
@@ -300,7 +300,7 @@ def _set_scale(axes: Axes, rows: pd.DataFrame, held: Sequence[float], strip: flo
         axes.set_yscale("log")
         write_log_ticks(axes.yaxis, low, high)
     else:
-        high = max(ends) * (1 + max(0.05, axes.margins()[1] if scale.as_bars else 0.0))
+        high = max(ends) * (1 + max(0.05, axes.get_ymargin() if scale.as_bars else 0.0))
         axes.set_ylim(-high * strip / (1 - strip), high)
         axes.set_yticks([tick for tick in axes.get_yticks() if 0 <= tick <= high])
     axes.grid(axis="y")

@@ -90,7 +90,7 @@ class Recompute(Figure):
         grid = panel_grid(rows, columns, settings.panels_beside)
         factors = rows["recompute_factor"]
         ends = float(factors.min()) / SIDE_ROOM, float(factors.max()) * SIDE_ROOM
-        low, high = float(times.min(axis=None)) / ROOM, float(times.max(axis=None)) * ROOM
+        low, high = times.to_numpy().min() / ROOM, times.to_numpy().max() * ROOM
         with paper_style(settings.font):
             drawing, all_axes = new_drawing(
                 grid,

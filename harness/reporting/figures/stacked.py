@@ -143,8 +143,7 @@ class StackedFigure(RowFigure):
         stack = self.stack(rows, settings)
         rows, parts = _with_few_parts(rows, stack.parts)
         stack = Stack(parts, stack.label, stack.factor, stack.hatch, stack.mark)
-        texts = {place: self.text(row, stack) for place, row in zip(rows.index, records(rows), strict=True)}
-        rows = rows.assign(text=texts)
+        rows = rows.assign(text=[self.text(row, stack) for row in records(rows)])
         grid = panel_grid(rows, self.forms(rows, settings), settings.panels_beside if stack.mark else 1)
         labels = labels_in(rows)
         names = [wrap(settings.display(label), INCHES_OF_NAMES, NAME_SIZE) for label in labels]
@@ -262,7 +261,7 @@ def _legend(looks: Mapping[str, dict[str, Any]], stack: Stack) -> dict[str, Any]
 def _with_few_parts(rows: pd.DataFrame, parts: Mapping[str, str]) -> tuple[pd.DataFrame, dict[str, str]]:
     """Leave out parts that are 0, and put the smallest together where there are too many."""
     shown = [column for column in parts if (rows[column] > 0).any()]
-    largest = sorted(shown, key=lambda column: -float(rows[column].max()))[:MOST_PARTS]
+    largest = rows[shown].max().sort_values(ascending=False, kind="stable").index[:MOST_PARTS]
     kept = {column: parts[column] for column in shown if column in largest}
     rest = [column for column in shown if column not in largest]
     if not rest:

@@ -144,8 +144,9 @@ def paper_style(font: str = "sans") -> Iterator[None]:
     family, formulas = FONTS[font]
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        with matplotlib.rc_context({**PAPER, "font.family": family, "mathtext.fontset": formulas}):
-            yield
+        paper: dict[Any, Any] = {**PAPER, "font.family": family, "mathtext.fontset": formulas}
+        matplotlib.rcParams.update(paper)
+        yield
 
 
 def marker_properties(look: SeriesStyle) -> dict[str, Any]:
@@ -176,8 +177,9 @@ def _sibling(base: SeriesStyle, rank: int) -> SeriesStyle:
     tone = SIBLING_TONES[(rank - 1) % len(SIBLING_TONES)]
     goal = 1.0 if tone > 0 else 0.0
     lines = (DOTTED, DASH_DOTTED, DASHED)
+    red, green, blue = (channel + (goal - channel) * abs(tone) for channel in to_rgb(base.color))
     return SeriesStyle(
-        color=to_hex([channel + (goal - channel) * abs(tone) for channel in to_rgb(base.color)]),
+        color=to_hex((red, green, blue)),
         marker=SIBLING_MARKERS[(rank - 1) % len(SIBLING_MARKERS)],
         line=lines[(rank - 1) % len(lines)],
         hatch=(base.hatch or "/")[0] * (2 if rank % 2 else 6),

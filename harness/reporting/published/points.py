@@ -84,11 +84,15 @@ def sources(points: pd.DataFrame) -> str:
 def disagreements(points: pd.DataFrame) -> Iterator[str]:
     """Yield a sentence for each kernel and problem of which different numbers were published."""
     texts = points["tflops"].map(significant).where(points["tflops"].notna(), OUT_OF_MEMORY)
-    for (label, *problem), values in texts.groupby([points[name] for name in ("label", *PROBLEM)]):
+    for key, values in texts.groupby([points[name] for name in ("label", *PROBLEM)]):
         if values.nunique() > 1:
-            dtype, batch, heads, kv_heads, seq, head_dim, causal, sinks = problem
+            label, dtype, batch, heads, kv_heads, seq, head_dim, causal, sinks = key
             words = [f"b{batch} h{heads}" + (f"/{kv_heads}" if kv_heads != heads else "")]
-            words += [f"s{seq} d{head_dim} {dtype}", "causal" if causal else "full", *["sinks"] * sinks]
+            words += [
+                f"s{seq} d{head_dim} {dtype}",
+                "causal" if causal else "full",
+                *(["sinks"] if sinks else []),
+            ]
             yield (
                 f"Published numbers disagree: {label}, {' '.join(words)}: {' and '.join(values.unique())} "
                 "TFLOP/s; all are shown."
