@@ -22,6 +22,7 @@ from harness.errors import InputError
 from harness.results.manifest import DISTRIBUTION
 from harness.running.bundle import REQUIREMENTS_FILE, RUN_SCRIPT, WHEELS_FILE, Bundle
 from harness.running.offline_packages import (
+    Need,
     OfflineMachine,
     add_wheels,
     provided_packages,
@@ -46,6 +47,10 @@ EFFORT: Final = 9
 """Of xz: cases hold the same text in their stages, and this one looks back far enough to see it."""
 
 MEBIBYTE = 2**20
+LARGEST_PACKED = 60 * MEBIBYTE
+"""Bytes of a packed bundle above which it says what weighs most: links to such machines are slow."""
+HEAVIEST = 3
+"""Parts of a large bundle that are named."""
 
 
 def offline_machine(python: str, provided: Path | None) -> OfflineMachine:
@@ -81,7 +86,7 @@ def make_offline(bundle: Bundle, machine: OfflineMachine) -> list[str]:
         lines = (bundle.folder / REQUIREMENTS_FILE).read_text(encoding="utf-8").splitlines()
         needs = add_wheels(map(Requirement, lines), DISTRIBUTION, machine, wheels)
         _write_digests(bundle.folder)
-        _write_script(bundle, machine)
+        _write_script(bundle, machine, needs)
     except OSError as error:
         raise InputError(f"--bundle: {bundle.folder}: cannot write: {error.strerror or error}") from error
     return unmet(needs, machine, wheels)
@@ -90,7 +95,7 @@ def make_offline(bundle: Bundle, machine: OfflineMachine) -> list[str]:
 def pack(bundle: Bundle) -> str:
     """Pack a bundle into one file beside its folder.
 
-    Returns the file's name, size and SHA-256.
+    Returns the file's name, size and SHA-256, and what weighs most in a large one.
     """
     folder = bundle.folder
     file = folder.resolve().with_name(folder.resolve().name + SUFFIX)
@@ -99,7 +104,19 @@ def pack(bundle: Bundle) -> str:
             packed.add(folder, arcname=file.name.removesuffix(SUFFIX), filter=_anonymous)
     except OSError as error:
         raise InputError(f"--bundle: {file}: cannot write: {error.strerror or error}") from error
-    return f"{file.name}, {file.stat().st_size / MEBIBYTE:.1f} MiB, SHA-256 {file_digest(file)}"
+    size = file.stat().st_size
+    line = f"{file.name}, {_mebibytes(size)}, SHA-256 {file_digest(file)}"
+    if size <= LARGEST_PACKED:
+        return line
+    wheels = {wheel.name: wheel.stat().st_size for wheel in wheels_in(folder / WHEELS).values()}
+    artifacts = {f"{len(bundle.index.cases)} cases": max(0, size - sum(wheels.values()))}
+    parts = sorted({**wheels, **artifacts}.items(), key=lambda part: -part[1])[:HEAVIEST]
+    heaviest = ", ".join(f"{name} {_mebibytes(weight)}" for name, weight in parts)
+    return f"{line}, more than {_mebibytes(LARGEST_PACKED)}; most of it: {heaviest}"
+
+
+def _mebibytes(size: int) -> str:
+    return f"{size / MEBIBYTE:.1f} MiB"
 
 
 def _build_own_wheel(folder: Path) -> None:
@@ -131,9 +148,16 @@ def _write_digests(folder: Path) -> None:
     (folder / WHEELS_FILE).write_text("".join(digests), encoding="utf-8")
 
 
-def _write_script(bundle: Bundle, machine: OfflineMachine) -> None:
-    text = TEMPLATE.read_text(encoding="utf-8").replace("@python@", machine.python)
+def _write_script(bundle: Bundle, machine: OfflineMachine, needs: list[Need]) -> None:
+    """Write the script, which knows which of the packages that the machine has it needs."""
+    values = {
+        "python": machine.python,
+        "experiment": shlex.quote(bundle.index.manifest.experiment),
+        "provided": " ".join(sorted({need.package for need in needs} & machine.provided.keys())),
+    }
+    text = TEMPLATE.read_text(encoding="utf-8")
+    for name, value in values.items():
+        text = text.replace(f"@{name}@", value)
     script = bundle.folder / RUN_SCRIPT
-    experiment = shlex.quote(bundle.index.manifest.experiment)
-    script.write_text(text.replace("@experiment@", experiment), encoding="utf-8")
+    script.write_text(text, encoding="utf-8")
     script.chmod(0o755)

@@ -18,9 +18,17 @@ environment=${ENVIRONMENT:-$bundle-environment}
 results=${OUT:-$bundle-results}
 bundles_python=@python@
 experiment=@experiment@
+provided="@provided@"
 
 say() { echo "run.sh: $*"; }
 fail() { say "$*" >&2; exit 2; }
+
+part_began=$(date +%s)
+part_ends() {
+    now=$(date +%s)
+    say "$1: $((now - part_began)) s"
+    part_began=$now
+}
 
 found=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])') || fail "$python: expected a Python"
 [ "$found" = "$bundles_python" ] || fail "$python is Python $found, expected $bundles_python: set PYTHON"
@@ -41,14 +49,22 @@ for wheel in sys.argv[2:]:
 fi
 export PYTHONPATH="$environment${PYTHONPATH:+:$PYTHONPATH}"
 export PYTHONDONTWRITEBYTECODE=     # else each worker would compile all modules
+missing=$("$python" -c '
+import importlib.metadata, sys
+there = {(d.name or "").lower().replace("_", "-").replace(".", "-") for d in importlib.metadata.distributions()}
+print(*(name for name in sys.argv[1:] if name not in there))' $provided)
+[ -z "$missing" ] || say "$python lacks packages that this bundle was told are there: $missing"
+part_ends environment
 
 trap : INT TERM     # what is there is packed, whatever ends the run
 ${LIMIT_S:+timeout --foreground -s INT -k 60 "$LIMIT_S"} "$python" -m harness run --bundle "$bundle" \
     ${EXPECT:+--expect "$EXPECT"} --out "$results" --plain --resume "$@"
 status=$?
+part_ends "run and report"
 
 if [ -d "$results/$experiment" ]; then
     "$python" -m harness archive "$results/$experiment" --out "$results.tar.gz" || exit 2
+    part_ends archive
     say "results: $results.tar.gz, $(wc -c <"$results.tar.gz") bytes"
 fi
 exit "$status"

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -233,6 +234,27 @@ def test_nothing_is_run_after_a_mistake(
     assert done.returncode == 2, done.stdout + done.stderr
     assert message in " ".join(done.stderr.split())
     assert not list(bundle.parent.glob("sweep-results*"))
+
+
+def test_packages_that_the_machine_lacks_are_named(bundle: Path, there: dict[str, str]) -> None:
+    script = bundle / "run.sh"
+    script.write_text(script.read_text().replace('provided="', 'provided="no-such-package ', 1))
+    done = run(bundle, there, "--only", "nothing=1")
+    assert "lacks packages that this bundle was told are there: no-such-package\n" in done.stdout
+
+
+def test_a_large_bundle_says_what_weighs_most(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(offline, "LARGEST_PACKED", 2**20)
+    shutil.copytree(folder / "sweep", tmp_path / "sweep")
+    (tmp_path / "sweep/wheels/heavy-1-py3-none-any.whl").write_bytes(os.urandom(3 * 2**20))
+    line = offline.pack(open_bundle(tmp_path / "sweep"))
+    assert re.search(
+        r"more than 1\.0 MiB; most of it: heavy-1-py3-none-any\.whl 3\.0 MiB, attention_harness-\S+ 1\.\d "
+        r"MiB, 2 cases 0\.\d MiB$",
+        line,
+    )
 
 
 @pytest.mark.slow
