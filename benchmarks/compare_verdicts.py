@@ -20,7 +20,7 @@ from pathlib import Path
 import pandas as pd
 
 import harness
-from harness.comparing.comparison import compare_tables
+from harness.bench.comparing.comparison import compare_tables
 
 EXPERIMENT = """
 name = "compare_verdicts"

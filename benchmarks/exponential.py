@@ -26,10 +26,10 @@ from mlir.dialects import math as mlir_math
 from harness import AttentionProblem, plugins
 from harness.artifact.artifact import Artifact
 from harness.artifact.bound_call import BoundCall
-from harness.ir import builder as b
-from harness.measure.statistics import paired_ratio
+from harness.codegen.ir import builder as b
 from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
+from harness.results.statistics import paired_ratio
 from harness.targets.cpu import exponential
 
 STARTS, ROUNDS = 8, 61

@@ -3,7 +3,7 @@
     .venv/bin/python benchmarks/forms.py [NAME …]
 
 Both sides of a comparison live in one process and take turns; several processes are started one after the
-other, since a process keeps its luck (`harness.measure.statistics`).  What is hidden is not computed, and the
+other, since a process keeps its luck (`harness.results.statistics`).  What is hidden is not computed, and the
 time shows it: a causal mask leaves half of the pairs, a window a sixteenth.
 """
 
@@ -20,8 +20,8 @@ import numpy as np
 import harness
 from harness import AttentionProblem
 from harness.artifact.bound_call import BoundCall
-from harness.measure.statistics import paired_ratio
 from harness.problem.inputs import make_inputs
+from harness.results.statistics import paired_ratio
 
 STARTS, ROUNDS = 5, 7
 WARM_UP_S = 0.5

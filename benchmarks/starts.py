@@ -22,12 +22,12 @@ from pathlib import Path
 import numpy as np
 
 import harness
-from harness.building.case_build import BuildRequest
-from harness.machine.quiet_cores import quiet_cores
+from harness.bench.building.case_build import BuildRequest
+from harness.bench.running.expectations import ExpectRequest
+from harness.bench.running.prepared_case import PrepareStartsRequest, SampleRequest, StartRequest
+from harness.bench.workers.process import WorkerProcess
 from harness.problem.case import Case
-from harness.running.expectations import ExpectRequest
-from harness.running.prepared_case import PrepareStartsRequest, SampleRequest, StartRequest
-from harness.workers.process import WorkerProcess
+from harness.system.machine.quiet_cores import quiet_cores
 
 LIMIT_S = 60.0
 SAMPLE_S = 0.004

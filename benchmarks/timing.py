@@ -26,9 +26,9 @@ from pathlib import Path
 import numpy as np
 
 import harness
-from harness.measure.statistics import Interval, nested_interval, relative_width
 from harness.problem.inputs import make_inputs
 from harness.results.run_folder import RunFolder
+from harness.results.statistics import Interval, nested_interval, relative_width
 
 EXPERIMENT = """
 name = "timing"

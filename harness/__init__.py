@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from harness.api import BuiltArtifact, attention, build, load, run
     from harness.artifact.artifact import Artifact
     from harness.artifact.bound_call import Executable
-    from harness.errors import BuildError, HarnessError, InputError, UnsupportedError
     from harness.problem.attention_problem import AttentionProblem
+    from harness.system.errors import BuildError, HarnessError, InputError, UnsupportedError
 
 __all__ = [
     "Artifact",
@@ -39,12 +39,12 @@ except OSError:
 _HOMES = {
     "Artifact": "harness.artifact.artifact",
     "AttentionProblem": "harness.problem.attention_problem",
-    "BuildError": "harness.errors",
+    "BuildError": "harness.system.errors",
     "BuiltArtifact": "harness.api",
     "Executable": "harness.artifact.artifact",
-    "HarnessError": "harness.errors",
-    "InputError": "harness.errors",
-    "UnsupportedError": "harness.errors",
+    "HarnessError": "harness.system.errors",
+    "InputError": "harness.system.errors",
+    "UnsupportedError": "harness.system.errors",
     "attention": "harness.api",
     "build": "harness.api",
     "load": "harness.api",

@@ -7,11 +7,19 @@ from pathlib import Path
 
 import typer
 
+from harness.bench.running.signals import ended_by_signals
 from harness.cli.commands import app
-from harness.errors import BuildError, HarnessError, InputError, PluginError, StoppedError, cut, is_no_thread
-from harness.printable import printable, shell_line
-from harness.running.signals import ended_by_signals
-from harness.storage.streams import UNWRITABLE, discard_output, prepare_streams, tell
+from harness.system.errors import (
+    BuildError,
+    HarnessError,
+    InputError,
+    PluginError,
+    StoppedError,
+    cut,
+    is_no_thread,
+)
+from harness.system.printable import printable, shell_line
+from harness.system.storage.streams import UNWRITABLE, discard_output, prepare_streams, tell
 
 FAILED = 1
 """Exit status where a build that was asked for failed."""

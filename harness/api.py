@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 from harness.artifact.artifact import Artifact, StaticMetrics
 from harness.artifact.bound_call import Executable
 from harness.artifact.checked_executable import CheckedExecutable
-from harness.errors import HarnessError, InputError, UnsupportedError, one_line
 from harness.experiment.case_settings import complete_case
-from harness.printable import printable
 from harness.problem.arguments import CALL_FIELDS, ArrayLike, as_array, problem_of
 from harness.problem.attention_problem import OPERANDS, AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.problem.signature import with_arguments
-from harness.storage.reading import exists, read_text
-from harness.validation import shown
+from harness.system.errors import HarnessError, InputError, UnsupportedError, one_line
+from harness.system.printable import printable
+from harness.system.storage.reading import exists, read_text
+from harness.system.validation import shown
 
 if TYPE_CHECKING:
     import pandas
@@ -215,11 +215,11 @@ def run(
             written.
     """
     from harness.artifact.cache import cache_root
+    from harness.bench.running.progress import make_observer
+    from harness.bench.running.runner import run_experiment
     from harness.experiment.experiment import load_experiment
     from harness.experiment.shipped import find_experiment
     from harness.results.output_folder import ensure_writable_folder
-    from harness.running.progress import make_observer
-    from harness.running.runner import run_experiment
 
     source = _path("experiment", experiment, "the path of an experiment, or its name")
     folder = _path("out", out, "the path of a folder")
@@ -300,8 +300,8 @@ class _Choice:
 
 def _built(case: Case) -> BuiltArtifact:
     """Build a case; where its variant cannot, say which others can."""
-    from harness.building import case_build
-    from harness.building.support import alternatives
+    from harness.bench.building import case_build
+    from harness.bench.building.support import alternatives
 
     try:
         artifact, folder = case_build.build(case)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, TypeAdapter
 
-from harness.errors import HarnessError, InputError, PluginError, message_of, one_line
-from harness.validation import shown, unknown_name
+from harness.system.errors import HarnessError, InputError, PluginError, message_of, one_line
+from harness.system.validation import shown, unknown_name
 
 if TYPE_CHECKING:
     from harness.targets.base import Target

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from harness.artifact.cache import LIBRARIES, compiled_libraries
-from harness.storage.folder_store import make_private
+from harness.system.storage.folder_store import make_private
 
 COMPILED = compiled_libraries().root
 """Where the emulator's libraries are, whatever caches tests use later: compiling them takes seconds."""

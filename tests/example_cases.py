@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from harness.bench.row_maker import CaseRecord
+from harness.bench.workers.protocol import Checked
 from harness.experiment.experiment import Experiment
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
-from harness.results.row_maker import CaseRecord
-from harness.workers.protocol import Checked
 
 PROBLEM = AttentionProblem(heads=2, seq_q=16, head_dim=8)
 

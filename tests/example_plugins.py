@@ -7,7 +7,7 @@ import pytest
 from pydantic import Field, PositiveInt
 
 from harness import plugins
-from harness.errors import PluginError
+from harness.system.errors import PluginError
 from harness.targets.base import Capability, TargetOptions
 from harness.variants.base import Parameters
 

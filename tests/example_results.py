@@ -7,7 +7,7 @@ from harness.problem.attention_problem import AttentionProblem
 from harness.results.manifest import Manifest, collect
 from harness.results.result import Result
 from harness.results.timing_rounds import Round
-from harness.status import Status
+from harness.system.status import Status
 
 PROBLEM = AttentionProblem(batch=1, heads=2, seq_q=64, head_dim=16, causal=True)
 

@@ -20,7 +20,7 @@ import harness
 from harness.api import BuiltArtifact
 from harness.artifact.bound_call import BoundCall, Executable
 from harness.artifact.checked_executable import CheckedExecutable
-from harness.errors import HarnessError, InputError, UnsupportedError
+from harness.bench.running.progress import PlainObserver
 from harness.oracle.expected import expect
 from harness.problem.arguments import CALL_FIELDS, CALL_OPTIONS
 from harness.problem.attention_problem import AttentionProblem
@@ -28,7 +28,7 @@ from harness.problem.case import Case
 from harness.problem.inputs import Inputs, make_inputs
 from harness.results.manifest import collect
 from harness.results.run_folder import RunFolder, run_paths
-from harness.running.progress import PlainObserver
+from harness.system.errors import HarnessError, InputError, UnsupportedError
 
 TINY = """
 name = "tiny"
@@ -230,7 +230,7 @@ def test_a_run_stays_where_it_began_when_code_changes_to_another_folder(
     (tmp_path / "tiny.toml").write_text(TINY)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HARNESS_CACHE_DIR", "own-cache")
-    monkeypatch.setattr("harness.running.progress.make_observer", lambda plain: Elsewhere(sys.stderr))
+    monkeypatch.setattr("harness.bench.running.progress.make_observer", lambda plain: Elsewhere(sys.stderr))
     assert harness.run("tiny.toml", timed=False)["status"].tolist() == ["passed"]
     (run,) = run_paths(tmp_path / "results" / "tiny")
     assert (run / "results.parquet").is_file()

@@ -8,11 +8,11 @@ import pytest
 from conformance_problems import Space
 from sweeps import sweep
 
+from harness.bench.running.progress import make_observer
+from harness.bench.running.runner import run_experiment
 from harness.experiment.experiment import Experiment
 from harness.problem.case import Case
-from harness.running.progress import make_observer
-from harness.running.runner import run_experiment
-from harness.status import Status
+from harness.system.status import Status
 
 DISTRIBUTIONS = ("normal", "negative-logits")
 """Each case is checked with both."""

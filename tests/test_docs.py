@@ -11,7 +11,7 @@ from harness.problem.inputs import DISTRIBUTIONS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-LAYOUTS = ROOT / "harness" / "layouts"
+LAYOUTS = ROOT / "harness" / "codegen" / "layouts"
 LOOKED_UP_FROM = (ROOT, ROOT / "harness", ROOT / "docs", LAYOUTS, LAYOUTS / "distribution")
 """docs/layouts.md shortens the paths of its two folders."""
 
@@ -59,7 +59,9 @@ def test_every_room_is_in_the_table_of_rooms() -> None:
 
 def test_a_missing_path_is_found(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("See `harness/nowhere.py`, `nowhere.toml`, `harness/cli/` and `harness/errors.py`.")
+    page.write_text(
+        "See `harness/nowhere.py`, `nowhere.toml`, `harness/cli/` and `harness/system/errors.py`."
+    )
     assert [name for name in named_paths(page) if not is_there(name)] == [
         "harness/nowhere.py",
         "nowhere.toml",

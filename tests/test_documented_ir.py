@@ -16,9 +16,9 @@ from caches import empty_cache
 
 from harness import api
 from harness.__main__ import main
-from harness.costs.costs import total
-from harness.costs.counter import count
-from harness.dialect.context import mlir_context
+from harness.codegen.costs.costs import total
+from harness.codegen.costs.counter import count
+from harness.codegen.dialect.context import mlir_context
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case

@@ -8,8 +8,8 @@ from forgotten_plugins import forget_plugins
 
 from harness import plugins
 from harness.__main__ import main
-from harness.errors import PluginError
 from harness.experiment.experiment import parse_experiment
+from harness.system.errors import PluginError
 
 Install = Callable[[str, str, str, str], None]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import harness
-from harness.errors import HarnessError, InputError, UnsupportedError
+from harness.system.errors import HarnessError, InputError, UnsupportedError
 
 PAGE = Path(__file__).parents[1] / "docs" / "experiments.md"
 STARTS = (0, 300, 320, 397)

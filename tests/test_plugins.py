@@ -12,11 +12,11 @@ from pydantic import computed_field
 
 from harness import plugins
 from harness.__main__ import main
+from harness.bench.running.failure_kinds import failure_kind
 from harness.cli import doctor
-from harness.errors import InputError, PluginError
 from harness.experiment.case_settings import asked_for, checked, complete_case
 from harness.problem.attention_problem import AttentionProblem
-from harness.running.failure_kinds import failure_kind
+from harness.system.errors import InputError, PluginError
 from harness.variants.base import Parameters
 
 

@@ -12,10 +12,10 @@ from pydantic import Field, model_validator
 
 from harness import plugins
 from harness.__main__ import main
-from harness.building.case_build import find_key
-from harness.errors import InputError, PluginError
+from harness.bench.building.case_build import find_key
 from harness.experiment.case_settings import checked, complete_case
 from harness.problem.attention_problem import AttentionProblem
+from harness.system.errors import InputError, PluginError
 from harness.targets.base import TargetOptions, TileSizes
 from harness.variants.base import Parameters
 

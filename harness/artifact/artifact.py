@@ -10,13 +10,13 @@ from harness.artifact.bound_call import Executable
 from harness.artifact.padding import PaddedExecutable
 from harness.artifact.pages import PagedExecutable
 from harness.artifact.ranks import RanksExecutable
-from harness.bounds.loop_model import LoopModel
-from harness.errors import HarnessError
-from harness.numbers import Count, Duration, Share
+from harness.codegen.bounds.loop_model import LoopModel
 from harness.problem.case import Case, ParameterValue
 from harness.problem.padding import padded_problem
 from harness.problem.ranks import problem_of_rank
-from harness.storage.digests import DIGESTS_FILE, difference
+from harness.system.errors import HarnessError
+from harness.system.numbers import Count, Duration, Share
+from harness.system.storage.digests import DIGESTS_FILE, difference
 
 ARTIFACT_FILE = "artifact.json"
 

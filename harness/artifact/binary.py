@@ -6,10 +6,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
-from harness.code_digests import OWN_PACKAGE, code_digests
-from harness.digest import digest
-from harness.storage.digests import DIGESTS_FILE
-from harness.storage.reading import read_text
+from harness.artifact.code_digests import OWN_PACKAGE, code_digests
+from harness.system.digest import digest
+from harness.system.storage.digests import DIGESTS_FILE
+from harness.system.storage.reading import read_text
 
 LAUNCHING = (
     "artifact",

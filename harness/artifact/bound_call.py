@@ -10,10 +10,10 @@ from typing import Any, NoReturn, SupportsIndex
 import numpy as np
 
 from harness.artifact.device_facts import DeviceFacts, DriverMetrics
-from harness.errors import NotCopiableError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs
 from harness.problem.outputs import OUTPUT, OUTPUTS
+from harness.system.errors import NotCopiableError
 
 
 @dataclass(frozen=True)

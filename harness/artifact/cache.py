@@ -1,6 +1,6 @@
 """The artifact cache: built cases in folders named by their content key, shared by any number of processes.
 
-See `harness.storage.folder_store` for what happens when several processes build, fail or die.
+See `harness.system.storage.folder_store` for what happens when several processes build, fail or die.
 """
 
 import contextlib
@@ -13,9 +13,9 @@ from platformdirs import user_cache_dir
 from pydantic import ValidationError
 
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
-from harness.errors import HarnessError, StorageError
-from harness.storage.folder_store import BUILDING, FolderStore
-from harness.storage.reading import read_bytes
+from harness.system.errors import HarnessError, StorageError
+from harness.system.storage.folder_store import BUILDING, FolderStore
+from harness.system.storage.reading import read_bytes
 
 CACHE_DIR_VARIABLE = "HARNESS_CACHE_DIR"
 LIBRARIES = "emulator"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from harness.artifact.artifact import Artifact
 from harness.artifact.bound_call import Executable
-from harness.errors import HarnessError, one_line
 from harness.problem.inputs import Inputs, make_inputs
+from harness.system.errors import HarnessError, one_line
 
 SAMPLES = 3
 """Of each candidate, the quickest of which counts."""

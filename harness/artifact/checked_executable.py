@@ -9,8 +9,6 @@ import numpy as np
 
 from harness.artifact.bound_call import BoundCall, Executable
 from harness.artifact.wrapped import WrappedCall
-from harness.digest import digest_of_array
-from harness.errors import ChangedInputsError, HarnessError, InputError
 from harness.oracle.expected import require_scores_in_range
 from harness.problem.arguments import ArrayLike, as_array, check_inputs
 from harness.problem.attention_problem import OPERANDS, AttentionProblem
@@ -18,7 +16,9 @@ from harness.problem.inputs import Inputs
 from harness.problem.laid_out import laid_out
 from harness.problem.outputs import OUTPUT, why_unusable
 from harness.problem.overwriting import can_be_overwritten
-from harness.validation import shown
+from harness.system.digest import digest_of_array
+from harness.system.errors import ChangedInputsError, HarnessError, InputError
+from harness.system.validation import shown
 
 
 class CheckedExecutable(Executable):

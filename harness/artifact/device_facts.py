@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.numbers import Count, Duration
+from harness.system.numbers import Count, Duration
 
 Megahertz = Annotated[float, Field(ge=0, le=10**6)]
 

@@ -9,11 +9,11 @@ import typer
 
 from harness.cli.options import DEFAULT_OUT, DEFAULT_THRESHOLD
 from harness.cli.runs import note
-from harness.errors import InputError, RunInterrupted, StoppedError
-from harness.printable import printable
+from harness.system.errors import InputError, RunInterrupted, StoppedError
+from harness.system.printable import printable
 
 if TYPE_CHECKING:
-    from harness.comparing.comparison import Comparison
+    from harness.bench.comparing.comparison import Comparison
 
 DEFAULT_PAIRS = 6
 RUNS_FOLDER = "revisions"
@@ -39,7 +39,7 @@ def compare_folders(runs: Sequence[Path], wanted: Wanted, *, is_run: bool) -> No
 
     `is_run` says that options were given which only runs of revisions take.
     """
-    from harness.comparing.comparison import compare_runs
+    from harness.bench.comparing.comparison import compare_runs
     from harness.results.loading import open_run, untimed_note
 
     if is_run:
@@ -71,11 +71,11 @@ def compare_in_turn(
     resume: bool = False,
 ) -> None:
     """Run an experiment with two revisions in turn, compare them and tell; exits as `compare_folders`."""
-    from harness.comparing.revisions import checked_out, compare_revisions, edited_files
+    from harness.bench.comparing.revisions import checked_out, compare_revisions, edited_files
+    from harness.bench.running.signals import ended_by_signals
     from harness.experiment.experiment import load_experiment
     from harness.experiment.shipped import find_experiment
     from harness.results.output_folder import ensure_writable_folder
-    from harness.running.signals import ended_by_signals
 
     if len(runs) != 1:
         raise InputError(f"--revisions: found {len(runs)} arguments, expected one, an experiment")
@@ -120,8 +120,8 @@ def _require_writable(wanted: Wanted) -> None:
 
 
 def _tell(comparison: "Comparison", wanted: Wanted) -> None:
-    from harness.comparing.benchmark_json import benchmark_json
-    from harness.comparing.text import markdown, plain_lines
+    from harness.bench.comparing.benchmark_json import benchmark_json
+    from harness.bench.comparing.text import markdown, plain_lines
 
     for line in plain_lines(comparison):
         typer.echo(printable(line))

@@ -14,12 +14,12 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from harness import plugins
 from harness.artifact.cache import ADVICE, CACHE_DIR_VARIABLE, ArtifactCache
-from harness.errors import HarnessError, UnsupportedError, message_of, one_line
-from harness.machine.cores import available_cores
-from harness.machine.system import machine
-from harness.printable import install_line
 from harness.problem.attention_problem import AttentionProblem
-from harness.storage.folder_store import FolderStore
+from harness.system.errors import HarnessError, UnsupportedError, message_of, one_line
+from harness.system.machine.cores import available_cores
+from harness.system.machine.system import machine
+from harness.system.printable import install_line
+from harness.system.storage.folder_store import FolderStore
 from harness.targets.base import Capability
 
 DISTRIBUTION = "attention-harness"

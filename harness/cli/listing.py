@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pydantic import BaseModel, ConfigDict
 
 from harness import plugins
-from harness.errors import HarnessError, PluginError
 from harness.experiment.shipped import experiment_files, find_experiment, question
+from harness.system.errors import HarnessError, PluginError
 
 
 class Entry(BaseModel):
@@ -43,7 +43,7 @@ def stages() -> list[Entry]:
 
     Those that an option leads to follow the others of their owner, with the option.
     """
-    from harness.named_schedules.registry import SCHEDULES
+    from harness.ir_view.named_schedules.registry import SCHEDULES
     from harness.variants.schedule import PAYLOAD
 
     entries = []
@@ -68,7 +68,7 @@ def stages() -> list[Entry]:
 
 def schedules() -> list[Entry]:
     """Return the known forms of tiled attention that `harness ir` shows step by step."""
-    from harness.named_schedules.registry import SCHEDULES
+    from harness.ir_view.named_schedules.registry import SCHEDULES
 
     return [
         Entry(name=name, summary=schedule.summary + (" (wrong)" if schedule.why_wrong else ""))

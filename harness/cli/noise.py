@@ -2,10 +2,10 @@
 
 import typer
 
-from harness.errors import InputError
-from harness.measure.statistics import Interval
-from harness.running.machine_noise import LEAST_SECONDS, MOST_SECONDS, MachineNoise, measure_noise
-from harness.running.progress import make_observer
+from harness.bench.running.machine_noise import LEAST_SECONDS, MOST_SECONDS, MachineNoise, measure_noise
+from harness.bench.running.progress import make_observer
+from harness.results.statistics import Interval
+from harness.system.errors import InputError
 
 DEFAULT_SECONDS = 60.0
 BUSY = 0.1

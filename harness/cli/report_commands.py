@@ -8,7 +8,7 @@ import typer
 from harness.cli.app import app
 from harness.cli.options import DEFAULT_OUT, DEFAULT_THRESHOLD, FigureFormat, Only, Out, Profile, given_path
 from harness.cli.runs import note, open_page
-from harness.printable import printable
+from harness.system.printable import printable
 
 
 @app.command(short_help="Write tables, figures and a page of one run or several.")
@@ -62,11 +62,11 @@ def report(
     opens: Annotated[bool, typer.Option("--open", help="Open the report's page in the browser.")] = False,
 ) -> None:
     """Write tables, figures and a page of one run or of several together, or draw figures differently."""
-    from harness.errors import InputError
     from harness.reporting.figures.base import USUAL_FORMATS
     from harness.reporting.report import make_report, redraw
     from harness.results.archive import is_archive
     from harness.results.output_folder import ensure_writable_folder
+    from harness.system.errors import InputError
 
     if settings and not figures:
         raise InputError("--set: found no --figure, expected the figure that the settings are for")
@@ -152,9 +152,9 @@ def archive(
     ] = None,
 ) -> None:
     """Pack a run into one file: its rows, samples and manifest, from which reports are made again."""
-    from harness.errors import InputError
     from harness.results.archive import SUFFIX, write_archive
     from harness.results.loading import open_run
+    from harness.system.errors import InputError
 
     run = open_run(folder)
     file = out or Path(f"{run.experiment}-{run.run}{SUFFIX}")

@@ -10,15 +10,15 @@ from harness.cli.app import app
 from harness.cli.options import ExperimentName, Jobs, Only, Plain, Profile, given_path
 from harness.cli.run_options import RunOptions, with_run_options
 from harness.cli.runs import executed, not_timed, note, planned, report_run
-from harness.plurals import counted
-from harness.printable import printable
+from harness.system.plurals import counted
+from harness.system.printable import printable
 
 if TYPE_CHECKING:
+    from harness.bench.running.bundle import Bundle
+    from harness.bench.running.offline_packages import OfflineMachine
+    from harness.bench.running.runner import RunSummary
     from harness.cli.runs import Plan
     from harness.experiment.experiment import Experiment
-    from harness.running.bundle import Bundle
-    from harness.running.offline_packages import OfflineMachine
-    from harness.running.runner import RunSummary
 
 
 @app.command()
@@ -72,11 +72,11 @@ def build(
     plain: Plain = False,
 ) -> None:
     """Build an experiment's cases without running them; exit status 1 if one failed to build."""
-    from harness.machine.cores import available_cores
+    from harness.bench.running import bundle as bundles
+    from harness.bench.running.build_only import build_only
+    from harness.bench.running.progress import make_observer
     from harness.results.manifest import of_experiment
-    from harness.running import bundle as bundles
-    from harness.running.build_only import build_only
-    from harness.running.progress import make_observer
+    from harness.system.machine.cores import available_cores
 
     machine = _offline_machine(bundle, offline, provided)
     plan = planned(experiment, None, only or [], profile=profile)
@@ -96,7 +96,7 @@ def _offline_machine(
     bundle: Path | None, offline: str | None, provided: Path | None
 ) -> "OfflineMachine | None":
     """Return the machine without a network that a bundle is for, if it is for such a one."""
-    from harness.errors import InputError
+    from harness.system.errors import InputError
 
     if offline is None:
         if provided is not None:
@@ -104,15 +104,15 @@ def _offline_machine(
         return None
     if bundle is None:
         raise InputError("--offline: found no --bundle; expected a folder for what that machine gets")
-    from harness.running.offline import offline_machine
+    from harness.bench.running.offline import offline_machine
 
     return offline_machine(offline, provided)
 
 
 def _finish_bundle(bundle: "Bundle", machine: "OfflineMachine | None") -> None:
     """Add what its machine needs besides, and say what was written and what is next."""
-    from harness.running.bundle_readme import README_FILE, offline_line, run_line, write_readme
-    from harness.running.offline import make_offline, pack
+    from harness.bench.running.bundle_readme import README_FILE, offline_line, run_line, write_readme
+    from harness.bench.running.offline import make_offline, pack
 
     note([] if machine is None else make_offline(bundle, machine))
     write_readme(bundle)
@@ -139,7 +139,7 @@ def check(
     ] = False,
 ) -> None:
     """Build and check an experiment's cases without timing; exit status 1 if one failed."""
-    from harness.status import checked_line
+    from harness.system.status import checked_line
 
     plan, summary = executed(options, timed=False, junit=junit)
     if junit is not None:

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 import typer
 
 from harness.cli.run_options import RunOptions
-from harness.plurals import counted
-from harness.printable import printable
-from harness.status import Status
-from harness.storage.streams import tell
+from harness.system.plurals import counted
+from harness.system.printable import printable
+from harness.system.status import Status
+from harness.system.storage.streams import tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from harness.bench.running.bundle import Bundle
+    from harness.bench.running.runner import RunSummary
     from harness.experiment.experiment import Experiment
     from harness.problem.case import Case
     from harness.results.result import Result
-    from harness.running.bundle import Bundle
-    from harness.running.runner import RunSummary
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def planned(
     profile: str | None = None,
 ) -> Plan:
     """Read an experiment or a bundle, and check all of it before the first case starts."""
-    from harness.errors import InputError
+    from harness.system.errors import InputError
 
     if (name is None) == (folder is None):
         given = "neither" if name is None else "both"
@@ -54,7 +54,7 @@ def planned(
     if profile is not None and folder is not None:
         raise InputError("--profile: found --bundle, too; a bundle has the profile that it was built with")
     if folder is not None:
-        from harness.running.bundle import open_bundle
+        from harness.bench.running.bundle import open_bundle
 
         bundle = open_bundle(folder)
         if expected_digest is not None:
@@ -76,12 +76,12 @@ def executed(
 
     Folders for what is written, `junit` too, are made when the plan is known to be right.
     """
-    from harness.errors import RunInterrupted, StoppedError
-    from harness.machine.cores import available_cores
+    from harness.bench.running.counting import require_counters
+    from harness.bench.running.progress import make_observer
+    from harness.bench.running.runner import run_experiment
     from harness.results.output_folder import ensure_writable_file, ensure_writable_folder
-    from harness.running.counting import require_counters
-    from harness.running.progress import make_observer
-    from harness.running.runner import run_experiment
+    from harness.system.errors import RunInterrupted, StoppedError
+    from harness.system.machine.cores import available_cores
 
     plan = planned(options.experiment, options.bundle, options.only or [], options.expect, options.profile)
     if plan.experiment.profile is not None:

@@ -8,7 +8,7 @@ import typer
 from harness.cli.app import app
 from harness.cli.options import DEFAULT_OUT, Jobs, Listed, Out, Plain, Profile, given_path
 from harness.cli.problem_options import ProblemCommand
-from harness.printable import printable
+from harness.system.printable import printable
 
 FOR_SCHEDULES = frozenset({"variant", "stage", "diff", "counts", "settings"})
 """Parameters of `harness ir` that named schedules have, too."""
@@ -59,13 +59,13 @@ def ir(
     and without a build.
     """
     from harness.api import build
-    from harness.errors import BuildError, HarnessError, stages_of
     from harness.experiment.case_settings import complete_case
     from harness.ir_view.bounds import bounds_text
     from harness.ir_view.failed_build import show_reached, show_reached_of_schedule
     from harness.ir_view.request import problem_of, settings_of
     from harness.ir_view.show import show
     from harness.ir_view.subject import build_subject, is_schedule, schedule_hint, schedule_subject
+    from harness.system.errors import BuildError, HarnessError, stages_of
 
     if is_schedule(variant):
         others = [*_given(context, FOR_SCHEDULES), *context.obj]
@@ -111,8 +111,8 @@ def layout(
     ] = None,
 ) -> None:
     """Show the high-dimensional layout of a matrix instruction's operands, as formulas and as a table."""
-    from harness.errors import InputError
-    from harness.layouts.show import show_instructions, show_layout
+    from harness.codegen.layouts.show import show_instructions, show_layout
+    from harness.system.errors import InputError
 
     if instruction is None:
         if registers or figure is not None:
@@ -136,7 +136,7 @@ def list_names(
     figures, or input distributions.
     """
     from harness.cli import listing
-    from harness.errors import InputError
+    from harness.system.errors import InputError
 
     if what is Listed.CASES:
         if experiment is None:
@@ -177,7 +177,7 @@ def support(
     chip of each target.
     """
     from harness import plugins
-    from harness.building.support import all_chips, matrix, own_targets, own_variants
+    from harness.bench.building.support import all_chips, matrix, own_targets, own_variants
     from harness.cli.support import check_support, lines
 
     for name in variant or []:

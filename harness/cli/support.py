@@ -8,11 +8,11 @@ from pathlib import Path
 
 import typer
 
-from harness.building.support import Support
+from harness.bench.building.support import Support
 from harness.cli.runs import report_run
-from harness.printable import markdown_text, printable
 from harness.reporting.tables import markdown_rows
-from harness.storage.streams import tell
+from harness.system.printable import markdown_text, printable
+from harness.system.storage.streams import tell
 
 LEGEND = "yes: it is built.  no: for the reason of that number.  –: no problem of this form fits the variant."
 FAULTY_LEGEND = "faulty: the plugin cannot say it, for the reason of that number."
@@ -37,11 +37,11 @@ def lines(answers: Sequence[Support]) -> Iterator[str]:
 
 def check_support(answers: Sequence[Support], out: Path, jobs: int | None, *, plain: bool) -> None:
     """Build and check what variants say they have for targets; exits with 1 if one failed."""
-    from harness.machine.cores import available_cores
+    from harness.bench.running.form_check import check_forms, form_cases
+    from harness.bench.running.progress import make_observer
     from harness.results.output_folder import ensure_writable_folder
-    from harness.running.form_check import check_forms, form_cases
-    from harness.running.progress import make_observer
-    from harness.status import checked_line
+    from harness.system.machine.cores import available_cores
+    from harness.system.status import checked_line
 
     ensure_writable_folder(out)
     for fault in dict.fromkeys(f"{answer.reason}" for answer in answers if answer.is_faulty):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from harness.emulator.models.model import Model
-from harness.errors import InputError
+from harness.system.errors import InputError
 
 
 class Vendor(StrEnum):

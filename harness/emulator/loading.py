@@ -10,7 +10,7 @@ from harness.emulator.machine_code import target_machine
 from harness.emulator.native_library import ONE_AT_A_TIME, library
 from harness.emulator.retarget.retargeted import REGION, KernelDescription, Retargeted, Site
 from harness.emulator.structures import CKernel, CMemoryRange
-from harness.errors import BuildError
+from harness.system.errors import BuildError
 
 RUNTIME_SYMBOLS = (
     "emulator_load_address",

@@ -2,8 +2,8 @@
 
 import llvmlite.binding as llvm
 
-from harness.errors import BuildError
-from harness.toolchains.host_llvm import initialize_llvm
+from harness.system.errors import BuildError
+from harness.system.toolchains.host_llvm import initialize_llvm
 
 CPU = "x86-64-v3"
 """With AVX-512 LLVM 22 aborts on some one-element vectors of bits that device code is full of."""

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.artifact.cache import compiled_libraries
-from harness.errors import BuildError, UnsupportedError
-from harness.processes.programs import run_program
+from harness.system.errors import BuildError, UnsupportedError
+from harness.system.processes.programs import run_program
 
 SOURCES = Path(__file__).parent
 RUNTIME, MODELS, DRIVERS = (SOURCES / name for name in ("runtime", "models", "drivers"))

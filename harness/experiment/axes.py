@@ -19,10 +19,10 @@ from pydantic import (
     model_validator,
 )
 
-from harness.errors import InputError
 from harness.problem.attention_problem import AttentionProblem, Size
 from harness.problem.fields import UNLIMITED, ProblemField, problem_fields
-from harness.validation import each_once, plain_entries, shown
+from harness.system.errors import InputError
+from harness.system.validation import each_once, plain_entries, shown
 
 T = TypeVar("T")
 

@@ -12,11 +12,11 @@ from pydantic import BaseModel, FiniteFloat, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from harness import plugins
-from harness.errors import HarnessError, InputError, PluginError, one_line
-from harness.machine.cores import available_cores
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
-from harness.validation import messages, validated
+from harness.system.errors import HarnessError, InputError, PluginError, one_line
+from harness.system.machine.cores import available_cores
+from harness.system.validation import messages, validated
 
 Settings = dict[str, ParameterValue]
 """Values of a variant's parameters, or of a target's options, by name."""

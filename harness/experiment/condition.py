@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from harness.problem.dtypes import short_name
-from harness.validation import shortened, suggestion
+from harness.system.validation import shortened, suggestion
 
 
 def _equal(left: Any, right: Any) -> bool:

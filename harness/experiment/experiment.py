@@ -22,7 +22,6 @@ from pydantic import (
 )
 
 from harness import plugins
-from harness.errors import HarnessError, InputError
 from harness.experiment.axes import CONDITION_NAMES, problem_values
 from harness.experiment.case_settings import Settings, checked, concrete
 from harness.experiment.condition import holds, parse_condition
@@ -42,7 +41,8 @@ from harness.experiment.settings import (
 from harness.experiment.shipped import word_for
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
-from harness.validation import messages, plain_entries, shown
+from harness.system.errors import HarnessError, InputError
+from harness.system.validation import messages, plain_entries, shown
 
 Plan = tuple[dict[str, list[Settings]], dict[str, list[Settings]]]
 """For a table each combination of the options of each target, and of the parameters of each variant."""

@@ -5,10 +5,10 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from harness.errors import InputError
-from harness.storage.reading import read_text, unusable
-from harness.storage.toml_text import UnreadableTomlError, parse_toml
-from harness.validation import closest
+from harness.system.errors import InputError
+from harness.system.storage.reading import read_text, unusable
+from harness.system.storage.toml_text import UnreadableTomlError, parse_toml
+from harness.system.validation import closest
 
 
 def named_source(path: Path | str, profile: str | None) -> str:

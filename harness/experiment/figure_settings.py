@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from harness.errors import InputError
 from harness.experiment.case_settings import code_of
-from harness.validation import messages, unknown_name
+from harness.system.errors import InputError
+from harness.system.validation import messages, unknown_name
 
 if TYPE_CHECKING:
     from harness.reporting.figures.base import Figure, FigureSettings

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness import plugins
-from harness.errors import HarnessError, InputError
 from harness.experiment.figure_settings import parse_settings
 from harness.experiment.problem_table import ProblemTable
 from harness.problem.inputs import DISTRIBUTIONS
-from harness.validation import unknown_name
+from harness.system.errors import HarnessError, InputError
+from harness.system.validation import unknown_name
 
 if TYPE_CHECKING:
     from harness.experiment.experiment import Experiment

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ConfigDict, TypeAdapter, ValidationError, create_model
 
 from harness import plugins
-from harness.validation import messages, shown, unknown_name
+from harness.system.validation import messages, shown, unknown_name
 
 PROFILES = "profiles"
 REPLACED = ("variants", "targets", "baseline", "problems")

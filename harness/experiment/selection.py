@@ -6,13 +6,13 @@ Values of one key are alternatives, given together or in several filters; differ
 from collections.abc import Sequence
 from typing import Any
 
-from harness.errors import HarnessError, InputError
 from harness.experiment.axes import PROBLEM_NAMES, problem_values
 from harness.experiment.case_settings import settings_model
 from harness.plugins import name_of
 from harness.problem.case import Case
 from harness.problem.dtypes import short_name
-from harness.validation import shortened, suggestion
+from harness.system.errors import HarnessError, InputError
+from harness.system.validation import shortened, suggestion
 
 CASE_KEYS = ("case", "variant", "target")
 

@@ -16,9 +16,9 @@ from pydantic import (
 
 from harness.experiment.axes import CONDITION_NAMES, as_axis
 from harness.experiment.condition import parse_condition
-from harness.numbers import LONGEST_TIMEOUT_S
 from harness.problem.case import ParameterValue
-from harness.validation import each_once
+from harness.system.numbers import LONGEST_TIMEOUT_S
+from harness.system.validation import each_once
 
 SettingsAxis = Annotated[
     tuple[ParameterValue, ...], Field(min_length=1), BeforeValidator(as_axis), AfterValidator(each_once)

@@ -6,10 +6,10 @@
 from pathlib import Path
 
 import harness
-from harness.errors import InputError
-from harness.storage.reading import exists, read_text
-from harness.storage.toml_text import UnreadableTomlError, parse_toml
-from harness.validation import suggestion
+from harness.system.errors import InputError
+from harness.system.storage.reading import exists, read_text
+from harness.system.storage.toml_text import UnreadableTomlError, parse_toml
+from harness.system.validation import suggestion
 
 EXPERIMENTS_FOLDER = Path("experiments")
 SHIPPED = Path(harness.__file__).with_name("experiments")

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from harness.bounds.instruction import CONTROL
-from harness.bounds.listing import ListedInstruction, LoopListing
-from harness.bounds.loop_model import LoopModel
-from harness.errors import InputError
+from harness.codegen.bounds.instruction import CONTROL
+from harness.codegen.bounds.listing import ListedInstruction, LoopListing
+from harness.codegen.bounds.loop_model import LoopModel
+from harness.system.errors import InputError
 
 if TYPE_CHECKING:
     from harness.api import BuiltArtifact

@@ -4,14 +4,14 @@ import sys
 from collections.abc import Sequence
 
 from harness import plugins
-from harness.errors import HarnessError, UnsupportedError, stages_of
 from harness.ir_view.show import show, unknown_stage
 from harness.ir_view.stage_costs import count_stage
 from harness.ir_view.stage_output import Language, StageOutput
 from harness.ir_view.subject import Subject, named_schedule
 from harness.problem.case import Case
 from harness.problem.inputs import lengths_of
-from harness.validation import suggestion
+from harness.system.errors import HarnessError, UnsupportedError, stages_of
+from harness.system.validation import suggestion
 from harness.variants.schedule import PAYLOAD
 
 

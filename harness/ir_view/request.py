@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness import plugins
-from harness.errors import InputError
 from harness.experiment.case_settings import settings_model
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import OF_THE_TARGET, ParameterValue
 from harness.problem.fields import UNLIMITED, ProblemField, problem_fields
-from harness.validation import shown, unknown_key
+from harness.system.errors import InputError
+from harness.system.validation import shown, unknown_key
 
 DEFAULTS: dict[str, Any] = {"heads": 2, "head_dim": 64}
 DEFAULT_SEQ = 256

@@ -8,12 +8,12 @@ from rich.console import Console
 from rich.syntax import Syntax
 from rich.table import Table
 
-from harness.costs.costs import Costs, NotCountable
-from harness.errors import InputError
+from harness.codegen.costs.costs import Costs, NotCountable
 from harness.ir_view import tables
 from harness.ir_view.stage_output import StageOutput
 from harness.ir_view.subject import Subject
-from harness.validation import suggestion
+from harness.system.errors import InputError
+from harness.system.validation import suggestion
 
 PIPE_WIDTH = 160
 """Columns of tables that are not written to a terminal."""

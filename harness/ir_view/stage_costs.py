@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from harness.costs.costs import Costs, NotCountable, total
+from harness.codegen.costs.costs import Costs, NotCountable, total
 from harness.ir_view.stage_output import Language, StageOutput
 from harness.problem.inputs import lengths_of
 from harness.problem.pages import paging_of
@@ -30,9 +30,9 @@ def count_stage(
     """
     from mlir import ir
 
-    from harness.costs.counter import count
-    from harness.dialect.context import mlir_context
-    from harness.dialect.decomposition import decompose_all
+    from harness.codegen.costs.counter import count
+    from harness.codegen.dialect.context import mlir_context
+    from harness.codegen.dialect.decomposition import decompose_all
 
     if stage.language is not Language.MLIR or stage.text is None:
         raise NotCountable("only MLIR is counted")

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from harness.errors import InputError
+from harness.system.errors import InputError
 
 if TYPE_CHECKING:
     from mlir import ir
@@ -110,7 +110,7 @@ def _mlir_operations(text: str) -> Counter[str]:
     """Count the operations of a module, with its own name left out."""
     from mlir import ir
 
-    from harness.dialect.context import mlir_context
+    from harness.codegen.dialect.context import mlir_context
 
     with mlir_context() as context:
         context.allow_unregistered_dialects = True

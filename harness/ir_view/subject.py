@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from harness.artifact.artifact import StaticMetrics
 from harness.artifact.reached_stages import reached_stages, stages_left_in
-from harness.costs.costs import Costs
-from harness.errors import BuildError, InputError, UnsupportedError, one_line
+from harness.bench.workers.process import scratch_folder
+from harness.codegen.costs.costs import Costs
 from harness.ir_view.request import sizes_of
 from harness.ir_view.stage_costs import count_stage, stage_costs
 from harness.ir_view.stage_output import Language, StageOutput, stage_outputs
-from harness.validation import suggestion, unknown_name
-from harness.workers.process import scratch_folder
+from harness.system.errors import BuildError, InputError, UnsupportedError, one_line
+from harness.system.validation import suggestion, unknown_name
 
 if TYPE_CHECKING:
     from harness.api import BuiltArtifact
-    from harness.named_schedules.named import NamedSchedule
+    from harness.ir_view.named_schedules.named import NamedSchedule
 
 
 PREFIX = "schedule:"
@@ -108,7 +108,7 @@ def schedule_subject(name: str, settings: Sequence[str], other_options: Sequence
 
 def named_schedule(name: str) -> "NamedSchedule":
     """Return the named schedule of a name, with `PREFIX` or without; raises `InputError` if there is none."""
-    from harness.named_schedules.registry import SCHEDULES
+    from harness.ir_view.named_schedules.registry import SCHEDULES
 
     name = name.removeprefix(PREFIX)
     if name not in SCHEDULES:
@@ -127,7 +127,7 @@ def is_schedule(name: str) -> bool:
         return True
     if name in plugins.names("variant"):
         return False
-    from harness.named_schedules.registry import SCHEDULES
+    from harness.ir_view.named_schedules.registry import SCHEDULES
 
     if name not in SCHEDULES:
         offered = plugins.suggested("variant")
@@ -142,7 +142,7 @@ def is_schedule(name: str) -> bool:
 @contextmanager
 def schedule_hint(variant: str) -> Iterator[None]:
     """Let the reason why a variant cannot do a problem name the schedule of the same name, if any."""
-    from harness.named_schedules.registry import SCHEDULES
+    from harness.ir_view.named_schedules.registry import SCHEDULES
 
     try:
         yield

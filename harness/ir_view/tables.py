@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Column, Table
 
-from harness.costs.costs import Costs, NotCountable, Traffic
+from harness.codegen.costs.costs import Costs, NotCountable, Traffic
 from harness.ir_view.stage_output import StageOutput
 
 SHOWN = 4

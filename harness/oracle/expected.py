@@ -81,7 +81,6 @@ from typing import Self
 import ml_dtypes
 import numpy as np
 
-from harness.errors import InputError
 from harness.oracle.plain_errors import plain_errors, rows_that_underflow
 from harness.oracle.reference import (
     Reference,
@@ -98,6 +97,7 @@ from harness.problem.dtypes import DTypeName, numpy_dtype
 from harness.problem.inputs import Inputs
 from harness.problem.outputs import LOG_SUM_EXP, OUTPUT, why_another, why_missing
 from harness.problem.projections import joined_heads
+from harness.system.errors import InputError
 
 PLAIN_ERROR_FACTOR = 2.0
 """Of the plain implementation's error, that an output may have."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.machine.cores import allotted_cores
 from harness.oracle.reference import Head, Reference, heads, plain_rows
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs
+from harness.system.machine.cores import allotted_cores
 
 UNDERFLOW_FACTOR = 64.0
 """Rows so many times as large as what underflow may change of them are right to the digits of their type."""

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 import ml_dtypes
 import numpy as np
 
-from harness.machine.cores import allotted_cores
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
 from harness.problem.inputs import Inputs
 from harness.problem.projections import exact_projections, joined_heads
+from harness.system.machine.cores import allotted_cores
 
 BLOCK_ROWS = 128
 """Query rows computed together: enough for the BLAS, and 16 MiB of scores at a sequence of 16384."""

@@ -10,13 +10,13 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from harness.errors import InputError, message_of
 from harness.problem.attention_problem import OPERANDS, SCORE_AXES, SIZES, AttentionProblem
 from harness.problem.dtypes import dtype_name, numpy_dtype
 from harness.problem.fields import problem_fields
 from harness.problem.inputs import Inputs
 from harness.problem.projections import ProjectionInputs, projection_shapes
-from harness.validation import unknown_key
+from harness.system.errors import InputError, message_of
+from harness.system.validation import unknown_key
 
 ArrayLike = Any
 """A NumPy array, or what shares its memory by DLPack, such as a PyTorch tensor on the CPU."""

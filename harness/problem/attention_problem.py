@@ -21,7 +21,6 @@ from pydantic import (
     model_validator,
 )
 
-from harness.errors import InputError
 from harness.problem.band import Band, Window, shortened_window
 from harness.problem.defaults import (
     LARGEST_SIZE,
@@ -33,7 +32,8 @@ from harness.problem.defaults import (
 from harness.problem.dtypes import BOOLEAN, ArrayType, DTypeName, itemsize, short_name
 from harness.problem.names_of_values import name_of_float, name_of_list
 from harness.problem.outputs import LOG_SUM_EXP, OUTPUT
-from harness.validation import messages, plain_entries, shown
+from harness.system.errors import InputError
+from harness.system.validation import messages, plain_entries, shown
 
 FLOP_CONVENTION = "visible pairs × 2·(head_dim + head_dim_v)"
 """Q·Kᵀ and P·V, a multiplication and an addition each.  Pairs that causality, a window or lengths hide are

@@ -4,8 +4,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from harness.digest import digest
 from harness.problem.attention_problem import LISTS_OF_LENGTHS, SIZES, AttentionProblem
+from harness.system.digest import digest
 
 ParameterValue = int | float | bool | str
 

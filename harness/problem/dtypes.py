@@ -7,8 +7,8 @@ from typing import Any, Literal, cast
 import ml_dtypes
 import numpy as np
 
-from harness.errors import InputError
-from harness.validation import unknown_name
+from harness.system.errors import InputError
+from harness.system.validation import unknown_name
 
 DTypeName = Literal["f32", "f16", "bf16"]
 

@@ -8,9 +8,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.errors import InputError
-from harness.machine.placement import placement
-from harness.machine.poison import poison
 from harness.problem.attention_problem import OPERANDS, AttentionProblem
 from harness.problem.drawn_projections import draw_projections, draw_weights, uniform_draw
 from harness.problem.dtypes import numpy_dtype
@@ -24,6 +21,9 @@ from harness.problem.pages import Paging
 from harness.problem.projections import ProjectionInputs, plain_projections, projection_shapes
 from harness.problem.random_masks import random_mask
 from harness.problem.set_scores import LARGEST_FACTOR, cancelling_logits, cancelling_values, unit_query
+from harness.system.errors import InputError
+from harness.system.machine.placement import placement
+from harness.system.machine.poison import poison
 
 LARGEST_LOGIT = 100.0
 """Largest scaled score that `large-logits` reaches: exp(100) overflows float32."""
@@ -88,7 +88,7 @@ class Inputs:
         return {"query": self.q, "key": self.k, "value": self.v} | self.operands()
 
     def buffers(self, problem: AttentionProblem) -> dict[str, np.ndarray]:
-        """Return what kernels' arguments hold, by their names (`harness.payloads.arguments`)."""
+        """Return what kernels' arguments hold, by their names (`harness.codegen.payloads.arguments`)."""
         arrays = self.named_as_arguments()
         for name, kind in problem.operands().items():
             if name in arrays:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.digest import digest
+from harness.system.digest import digest
 
 LONGEST_LIST = 24
 """Letters of a list that a name holds whole; of a longer one it says the ends, how many, and a digest."""

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from harness.machine.placement import GUARD, placement
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs
 from harness.problem.outputs import OUTPUT
+from harness.system.machine.placement import GUARD, placement
 
 
 def why_not_padded(problem: AttentionProblem) -> str | None:

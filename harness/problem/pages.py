@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.errors import UnsupportedError
-from harness.machine.placement import GUARD, placement
-from harness.machine.poison import poison
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.defaults import LARGEST_SIZE
 from harness.problem.dtypes import itemsize
+from harness.system.errors import UnsupportedError
+from harness.system.machine.placement import GUARD, placement
+from harness.system.machine.poison import poison
 
 SPARE_SHARE = 4
 """One page in so many belongs to no sequence."""

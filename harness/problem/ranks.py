@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from harness.errors import UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs
 from harness.problem.outputs import OUTPUT
 from harness.problem.projections import ProjectionInputs
+from harness.system.errors import UnsupportedError
 
 HEAD_AXIS = 1
 

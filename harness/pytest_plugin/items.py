@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from harness.errors import HarnessError
-from harness.printable import printable
+from harness.bench.running.context import LOGS
 from harness.problem.case import Case
 from harness.pytest_plugin.runs import ExperimentRun
 from harness.reporting.outcomes import failure_of, headline, is_skipped
 from harness.results.result import Result
-from harness.running.context import LOGS
+from harness.system.errors import HarnessError
+from harness.system.printable import printable
 
 SPELLED = str.maketrans({"×": "x", "∞": "inf"})
 """Letters of a case's description that no keyboard has."""

@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 
 from harness.artifact.cache import cache_root
-from harness.errors import HarnessError, InputError
+from harness.bench.running.runner import RunSettings
 from harness.experiment.experiment import load_experiment
 from harness.experiment.shipped import find_experiment
-from harness.machine.cores import available_cores
-from harness.plurals import counted
-from harness.printable import printable
 from harness.pytest_plugin.items import CaseItem, ExperimentFile
 from harness.pytest_plugin.runs import ExperimentRun, WorkersPart
 from harness.reporting.job_summary import FailedCase, JobSummary, append_summary, job_summary
 from harness.reporting.outcomes import Demands, failure_of
 from harness.results.output_folder import ensure_writable_folder
-from harness.running.runner import RunSettings
-from harness.status import checked_line
+from harness.system.errors import HarnessError, InputError
+from harness.system.machine.cores import available_cores
+from harness.system.plurals import counted
+from harness.system.printable import printable
+from harness.system.status import checked_line
 
 MARKER = (
     "harness(case, variant, target, dtype, mask, causal, batch, heads, kv_heads, seq_q, seq_kv, head_dim): "

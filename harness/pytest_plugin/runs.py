@@ -11,9 +11,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from harness.errors import HarnessError, RunInterrupted
+from harness.bench.running.context import RunContext
+from harness.bench.running.progress import PlainObserver
+from harness.bench.running.runner import RunSettings, joined_run, run_group, started_run, together
 from harness.experiment.experiment import Experiment
-from harness.printable import shell_line
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.reporting.outcomes import Demands
@@ -21,9 +22,8 @@ from harness.results.manifest import of_experiment
 from harness.results.result import Result
 from harness.results.run_folder import RunFolder
 from harness.results.timing_rounds import samples_of_rows
-from harness.running.context import RunContext
-from harness.running.progress import PlainObserver
-from harness.running.runner import RunSettings, joined_run, run_group, started_run, together
+from harness.system.errors import HarnessError, RunInterrupted
+from harness.system.printable import shell_line
 
 
 class Notes(PlainObserver):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from harness.printable import spreadsheet_text
 from harness.reporting.frames import PROBLEM_COLUMNS, RUN_COLUMNS
+from harness.system.printable import spreadsheet_text
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness import plugins
-from harness.errors import HarnessError, InputError, message_of, one_line
 from harness.experiment.figure_settings import parse_settings
 from harness.reporting.captions import figure_caption
 from harness.reporting.figures.base import (
@@ -27,9 +26,10 @@ from harness.reporting.figures.embedding import read_embedded
 from harness.reporting.figures.origin import origin_of
 from harness.reporting.latex import plot_data
 from harness.reporting.runs import Runs
-from harness.storage.replacing import write_text
-from harness.storage.toml_text import UnreadableTomlError, parse_toml
-from harness.validation import unknown_name
+from harness.system.errors import HarnessError, InputError, message_of, one_line
+from harness.system.storage.replacing import write_text
+from harness.system.storage.toml_text import UnreadableTomlError, parse_toml
+from harness.system.validation import unknown_name
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,13 +12,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from harness.errors import HarnessError, InputError
-from harness.printable import shell_line
 from harness.reporting.figures.embedding import read_embedded
 from harness.reporting.figures.origin import MOST_ROWS, TIME_DIGITS, Origin, RowOrigin, RunOrigin
 from harness.reporting.figures.origin import manifest_digest as digest_of
 from harness.reporting.units import EMPTY, is_number, significant, time_unit
 from harness.results.run_folder import MANIFEST_FILE, RunFolder
+from harness.system.errors import HarnessError, InputError
+from harness.system.printable import shell_line
 
 DEPTHS = ("", "*/", "*/*/", "*/*/*/")
 """How far below a folder of results runs are looked for."""

@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.plurals import counted
-from harness.printable import install_line, markdown_code, markdown_text, shell_line
 from harness.reporting.frames import PROBLEM_COLUMNS, describe_problem, is_missing, records
 from harness.results.frame import dtype_of
-from harness.status import FAILURES, Status
+from harness.system.plurals import counted
+from harness.system.printable import install_line, markdown_code, markdown_text, shell_line
+from harness.system.status import FAILURES, Status
 
 if TYPE_CHECKING:
     import pandas as pd

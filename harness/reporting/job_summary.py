@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import InputError, cut
-from harness.plurals import counted
-from harness.printable import markdown_code, markdown_text
 from harness.reporting.failures import MOST_LISTED
 from harness.reporting.outcomes import is_skipped, reason_of
 from harness.reporting.tables import markdown_rows
 from harness.results.result import Result
+from harness.system.errors import InputError, cut
+from harness.system.plurals import counted
+from harness.system.printable import markdown_code, markdown_text
 
 LONGEST_REASON = 400
 """Characters of a reason in a table; the job's log has all of it."""

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from xml.etree import ElementTree
 
-from harness.errors import InputError
 from harness.reporting.frames import describe_problem
 from harness.reporting.outcomes import headline, is_skipped, reason_of
 from harness.results.result import Result, printed_params
+from harness.system.errors import InputError
 
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot hold, such as a compiler's colour codes."""

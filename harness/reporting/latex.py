@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from harness.printable import printable
 from harness.reporting.figures.embedding import embedded
 from harness.reporting.frames import PROBLEM_COLUMNS, is_missing, labels_in, records, varying
 from harness.reporting.panel_tables import PanelTable, marks_explained, notes_on_runs
 from harness.reporting.report_tables import ReportTables
 from harness.reporting.units import is_number
+from harness.system.printable import printable
 
 if TYPE_CHECKING:
     import pandas as pd

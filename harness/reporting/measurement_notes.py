@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from harness.plurals import counted
 from harness.reporting.frames import RUN_COLUMNS, records
 from harness.reporting.units import has_wide_interval
+from harness.system.plurals import counted
 
 if TYPE_CHECKING:
     import pandas as pd

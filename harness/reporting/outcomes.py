@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from harness.results.result import Result
-from harness.status import Status
+from harness.system.status import Status
 
 
 def reason_of(row: Result) -> str:

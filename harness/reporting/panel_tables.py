@@ -35,7 +35,7 @@ from harness.reporting.units import (
     scaled,
     significant,
 )
-from harness.status import Status
+from harness.system.status import Status
 
 if TYPE_CHECKING:
     import pandas as pd

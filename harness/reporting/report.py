@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness import plugins
-from harness.errors import HarnessError, InputError
-from harness.printable import shell_line
 from harness.reporting.csv_tables import full_csv, summary_csv
 from harness.reporting.drawing import (
     Drawn,
@@ -34,7 +32,9 @@ from harness.reporting.summary_columns import summary_title
 from harness.reporting.summary_text import figures_markdown, summary_markdown
 from harness.reporting.tables import rich_table, summarize
 from harness.results.run_folder import RESULTS_FILE
-from harness.storage.replacing import remove_leftovers, write_text
+from harness.system.errors import HarnessError, InputError
+from harness.system.printable import shell_line
+from harness.system.storage.replacing import remove_leftovers, write_text
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import InputError
 from harness.experiment.profiles import mistakes_in_profiles, unknown_profile, with_profile
-from harness.plurals import counted
-from harness.printable import printable
 from harness.reporting.distinct import first_rows, numbered
 from harness.reporting.frames import PROBLEM_COLUMNS, RUN_COLUMNS, RunLabels, prepare, run_names, varying
 from harness.results.run_identity import names_of_folders
-from harness.storage.toml_text import UnreadableTomlError, parse_toml
+from harness.system.errors import InputError
+from harness.system.plurals import counted
+from harness.system.printable import printable
+from harness.system.storage.toml_text import UnreadableTomlError, parse_toml
 
 if TYPE_CHECKING:
     import pandas as pd

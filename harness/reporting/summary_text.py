@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from harness.printable import markdown_code, markdown_text
 from harness.reporting.beside_the_clock import markdown_beside_the_clock
 from harness.reporting.captions import describe_code, describe_commands
 from harness.reporting.failures import failures_of, markdown_failures
 from harness.reporting.panel_tables import PanelTable, markdown_panel, notes_on_rates, notes_on_runs
 from harness.reporting.report_tables import MOST_ROWS, ReportTables
 from harness.reporting.tables import Summary, markdown_table
+from harness.system.printable import markdown_code, markdown_text
 
 if TYPE_CHECKING:
     import pandas as pd

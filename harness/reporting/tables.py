@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from harness.printable import markdown_text
 from harness.reporting.frames import is_own_baseline, records
 from harness.reporting.measurement_notes import too_low_peak_notes
 from harness.reporting.summary_columns import (
@@ -23,6 +22,7 @@ from harness.reporting.summary_columns import (
     summary_title,
 )
 from harness.reporting.units import UNCLEAR, UNCLEAR_NOTE, is_number, is_unclear
+from harness.system.printable import markdown_text
 
 if TYPE_CHECKING:
     import pandas as pd

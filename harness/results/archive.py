@@ -12,12 +12,12 @@ from functools import partial
 from pathlib import Path
 
 from harness.artifact.cache import cache_root
-from harness.errors import InputError, StorageError
-from harness.printable import printable
 from harness.results.kept_outputs import OUTPUTS_FOLDER
-from harness.storage.digests import BLOCK_BYTES, file_digest
-from harness.storage.folder_store import FolderStore
-from harness.storage.replacing import replaced
+from harness.system.errors import InputError, StorageError
+from harness.system.printable import printable
+from harness.system.storage.digests import BLOCK_BYTES, file_digest
+from harness.system.storage.folder_store import FolderStore
+from harness.system.storage.replacing import replaced
 
 SUFFIX = ".tar.gz"
 MEMBERS = ("manifest.json", "results.jsonl", "results.parquet", "rounds.jsonl", "samples.parquet")

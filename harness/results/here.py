@@ -2,9 +2,9 @@
 
 import platform
 
-from harness.machine.gpus import devices
-from harness.machine.system import device_name, machine
 from harness.results.manifest import GPU_TARGETS, Manifest, package_versions
+from harness.system.machine.gpus import devices
+from harness.system.machine.system import device_name, machine
 
 
 def is_of_this_machine(manifest: Manifest) -> bool:

@@ -8,9 +8,9 @@ from typing import BinaryIO, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from harness.errors import InputError, StorageError, cut
-from harness.printable import all_printable, printable
-from harness.storage.reading import open_to_read
+from harness.system.errors import InputError, StorageError, cut
+from harness.system.printable import all_printable, printable
+from harness.system.storage.reading import open_to_read
 
 Record = TypeVar("Record", bound=BaseModel)
 

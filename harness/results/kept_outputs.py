@@ -12,10 +12,10 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from harness.errors import InputError, one_line
 from harness.problem.dtypes import LONG_NAMES, NUMPY_DTYPES
-from harness.storage.reading import exists
-from harness.storage.replacing import replaced
+from harness.system.errors import InputError, one_line
+from harness.system.storage.reading import exists
+from harness.system.storage.replacing import replaced
 
 OUTPUTS_FOLDER = "outputs"
 MOST_KEPT_BYTES = 4 * 2**20

@@ -4,8 +4,6 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.errors import InputError
-from harness.plurals import counted
 from harness.results.archive import is_archive, unpacked
 from harness.results.run_folder import (
     MANIFEST_FILE,
@@ -13,7 +11,9 @@ from harness.results.run_folder import (
     run_paths,
     tables_of,
 )
-from harness.storage.reading import exists
+from harness.system.errors import InputError
+from harness.system.plurals import counted
+from harness.system.storage.reading import exists
 
 if TYPE_CHECKING:
     import pandas

@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.code_digests import OWN_PACKAGE, code_digest, code_of_plugin
-from harness.errors import HarnessError
-from harness.machine.gpus import GpuDevice, devices
-from harness.machine.system import Machine, device_name, machine
-from harness.numbers import Share
+from harness.artifact.code_digests import OWN_PACKAGE, code_digest, code_of_plugin
 from harness.plugins import name_of, plugin_versions
-from harness.printable import printable
 from harness.problem.case import Case
-from harness.processes.git import outside_of_repositories
 from harness.results.format_version import FORMAT_VERSION
+from harness.system.errors import HarnessError
+from harness.system.machine.gpus import GpuDevice, devices
+from harness.system.machine.system import Machine, device_name, machine
+from harness.system.numbers import Share
+from harness.system.printable import printable
+from harness.system.processes.git import outside_of_repositories
 
 if TYPE_CHECKING:
     from harness.experiment.experiment import Experiment
@@ -52,7 +52,7 @@ class Part(BaseModel):
     """The command line, absolute paths reduced to names, `…/a.toml`."""
     harness_version: str
     code_digest: str
-    """Digest of the harness's sources (`harness.code_digests`)."""
+    """Digest of the harness's sources (`harness.artifact.code_digests`)."""
     git_commit: Annotated[str, Field(pattern="^[0-9a-f]{7,64}$")] | None = None
     git_dirty: bool | None = None
     """Whether tracked files of the package differ from that commit.  Both are None when the harness runs from
@@ -62,7 +62,8 @@ class Part(BaseModel):
     """Versions of the packages that the harness needs, and of optional ones where they are installed."""
     plugin_code: dict[str, str] = {}
     """Digest of each piece of code, besides the harness, that variants and targets of the cases are from, by
-    its name (`harness.code_digests`): plugins are edited more often than they get another version."""
+    its name (`harness.artifact.code_digests`): plugins are edited more often than they get another
+    version."""
     devices_of_peaks: dict[str, str] = {}
     """What each peak's target calls the device that it is measured on."""
     limits: dict[str, float | None] = {}

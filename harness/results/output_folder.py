@@ -4,8 +4,8 @@ import os
 import tempfile
 from pathlib import Path
 
-from harness.errors import InputError
-from harness.storage.reading import exists, unusable
+from harness.system.errors import InputError
+from harness.system.storage.reading import exists, unusable
 
 
 def ensure_writable_folder(path: Path, argument: str = "--out") -> Path:

@@ -7,14 +7,14 @@ from typing import Annotated, Any, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator, model_validator
 
 from harness.artifact.device_facts import TimedBy
-from harness.numbers import Count, Positive
 from harness.problem.attention_problem import FLOP_CONVENTION
 from harness.problem.case import ParameterValue
 from harness.problem.fields import ProblemField, problem_fields
-from harness.status import Status
+from harness.system.numbers import Count, Positive
+from harness.system.status import Status
 
 KNOWN_WHEN_FINITE = ("time_low_s", "time_high_s", "speedup_low", "speedup_high", "noise")
-"""Fields that too few samples leave unknown (`harness.measure.statistics`)."""
+"""Fields that too few samples leave unknown (`harness.results.statistics`)."""
 
 LONGEST_NAME = 200
 """Characters of the name of a variant or target: tables have a column of that width."""
@@ -179,7 +179,7 @@ class Result(_RowOfProblem, BaseModel):
     intrinsics: str | None = None
     instructions: dict[str, int] = {}
     model: dict[str, float | str] = {}
-    """What bounds the code in a model of its main loop (`harness.bounds`); nothing in it is measured."""
+    """What bounds the code in a model of its main loop (`harness.codegen.bounds`); nothing is measured."""
     counters: dict[str, float] = {}
     """Hardware counters of a call, by the vendor's profiler: shares of cycles from 0 to 1, and sums."""
     code_bytes: Count | None = None

@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from harness.errors import InputError, StorageError, cut
-from harness.printable import all_printable, printable
 from harness.results.format_version import FORMAT_VERSION
 from harness.results.frame import newest_of_each_case, results_frame
 from harness.results.journal import Journal, first_mistake
@@ -28,9 +26,11 @@ from harness.results.manifest import Manifest, part_of, timestamp
 from harness.results.result import Result
 from harness.results.run_identity import folder_name, names_of_folders
 from harness.results.timing_rounds import Round, samples_frame
-from harness.storage.lock import FileLock, holder_of
-from harness.storage.reading import exists, read_text, unusable
-from harness.storage.replacing import remove_leftovers, replaced
+from harness.system.errors import InputError, StorageError, cut
+from harness.system.printable import all_printable, printable
+from harness.system.storage.lock import FileLock, holder_of
+from harness.system.storage.reading import exists, read_text, unusable
+from harness.system.storage.replacing import remove_leftovers, replaced
 
 if TYPE_CHECKING:
     import pandas

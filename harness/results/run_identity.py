@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.printable import printable
+from harness.system.printable import printable
 
 
 def names_of_folders(folders: Sequence[Path]) -> list[str]:

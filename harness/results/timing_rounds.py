@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.artifact.device_facts import DeviceFacts
-from harness.numbers import Count, MeasuredSeconds, Positive, Share
 from harness.results.frame import dtype_of
+from harness.system.numbers import Count, MeasuredSeconds, Positive, Share
 
 if TYPE_CHECKING:
     import pandas

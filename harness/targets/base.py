@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveInt
 
 from harness.artifact.artifact import Artifact
-from harness.bounds.loop_model import Unmodelled
+from harness.codegen.bounds.loop_model import Unmodelled
 from harness.plugins import chip_of as chip_of
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
@@ -18,7 +18,7 @@ from harness.problem.case import Case, ParameterValue
 if TYPE_CHECKING:
     from mlir import ir
 
-    from harness.bounds.listing import LoopListing
+    from harness.codegen.bounds.listing import LoopListing
 
 
 GridOrder = Literal["longest-first", "row-major"]

@@ -73,7 +73,7 @@ def with_executor(artifact: Artifact, executor: str) -> Artifact:
 
     Raises `InputError` with what runs it here, and why not the one that is asked for.
     """
-    from harness.errors import InputError
+    from harness.system.errors import InputError
 
     if executor == artifact.executor:
         return artifact

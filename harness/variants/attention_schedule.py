@@ -1,34 +1,39 @@
-"""Steps that the schedules of attention share, over `harness.rewrites`."""
+"""Steps that the schedules of attention share, over `harness.codegen.rewrites`."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from mlir import ir
 from mlir.dialects import func
 
-from harness.dialect import operations as attn
-from harness.dialect.decomposition import decompose, decompose_all
-from harness.ir import builder as b
-from harness.ir.for_loop import ForLoop
-from harness.ir.walk import enclosing_function, functions_of, operations_within, terminator_of
-from harness.payloads.arguments import DIMENSIONS, arguments_by_buffer, is_projection
-from harness.payloads.attention_steps import stored
-from harness.payloads.packed_attention import sequence_bounds
-from harness.rewrites.fission import HandedOn, Kernel, split_grid
-from harness.rewrites.loop_distribution import IterationTile, distribute_loop
-from harness.rewrites.normalization import absorb_scale, defer_division, shift_probabilities, softmaxes
-from harness.rewrites.packed_sequences import PackedSequences, key_tile_bounds
-from harness.rewrites.page_table import read_tiles_through_table
-from harness.rewrites.simplifications import (
+from harness.codegen.dialect import operations as attn
+from harness.codegen.dialect.decomposition import decompose, decompose_all
+from harness.codegen.ir import builder as b
+from harness.codegen.ir.for_loop import ForLoop
+from harness.codegen.ir.walk import enclosing_function, functions_of, operations_within, terminator_of
+from harness.codegen.payloads.arguments import DIMENSIONS, arguments_by_buffer, is_projection
+from harness.codegen.payloads.attention_steps import stored
+from harness.codegen.payloads.packed_attention import sequence_bounds
+from harness.codegen.rewrites.fission import HandedOn, Kernel, split_grid
+from harness.codegen.rewrites.loop_distribution import IterationTile, distribute_loop
+from harness.codegen.rewrites.normalization import (
+    absorb_scale,
+    defer_division,
+    shift_probabilities,
+    softmaxes,
+)
+from harness.codegen.rewrites.packed_sequences import PackedSequences, key_tile_bounds
+from harness.codegen.rewrites.page_table import read_tiles_through_table
+from harness.codegen.rewrites.simplifications import (
     erase_unused,
     fold_diagonal_products,
     merge_index_arithmetic,
     merge_masks,
     write_into_place,
 )
-from harness.rewrites.split_reduction import running_reduction, split_reduction
-from harness.rewrites.structured import place_of
-from harness.rewrites.tile_and_fuse import Ragged, TiledNest, TileOptions, tile_and_fuse
-from harness.rewrites.visible_tiles import split_at_masks
+from harness.codegen.rewrites.split_reduction import running_reduction, split_reduction
+from harness.codegen.rewrites.structured import place_of
+from harness.codegen.rewrites.tile_and_fuse import Ragged, TiledNest, TileOptions, tile_and_fuse
+from harness.codegen.rewrites.visible_tiles import split_at_masks
 from harness.variants.schedule import Step
 from harness.variants.tiling import Tiling
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from harness.errors import UnsupportedError
 from harness.problem.case import Case, ParameterValue
+from harness.system.errors import UnsupportedError
 from harness.targets.answers import key_splits
 from harness.variants.generated import GeneratedVariant, TileParameters
 from harness.variants.schedule import INITIAL, OUTER_TILED, Step
@@ -39,7 +39,7 @@ class Flash(GeneratedVariant):
 
     def payload(self, tiling: Tiling) -> "ir.Module":
         """Return the whole problem's attention."""
-        from harness.payloads.attention import multi_head_attention
+        from harness.codegen.payloads.attention import multi_head_attention
 
         return multi_head_attention(tiling.problem, tiling.padded, tiling.given)
 

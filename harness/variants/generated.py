@@ -13,10 +13,10 @@ import numpy as np
 from pydantic import Field
 
 from harness.artifact.artifact import Artifact
-from harness.errors import BuildError, UnsupportedError, raised_in
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.problem.inputs import lengths_of
+from harness.system.errors import BuildError, UnsupportedError, raised_in
 from harness.targets.answers import grid_order, sizes_for, why_unsupported
 from harness.targets.base import GridOrder, Stage, TileSizes
 from harness.variants.base import Parameters, Variant
@@ -96,7 +96,7 @@ class GeneratedVariant(Variant):
 
     def refuses(self, problem: AttentionProblem) -> str | None:
         """Return None, or the first feature of the problem that this variant does not have."""
-        from harness.payloads.attention import unsupported_by_payload
+        from harness.codegen.payloads.attention import unsupported_by_payload
 
         return unsupported_by_payload(problem)
 
@@ -138,7 +138,7 @@ class GeneratedVariant(Variant):
         return str(self._kernels.module)
 
     def _generate(self, case: Case) -> Kernels:
-        from harness.dialect.context import mlir_context
+        from harness.codegen.dialect.context import mlir_context
 
         record = StageRecord()
         with mlir_context() as context:
@@ -154,8 +154,8 @@ class GeneratedVariant(Variant):
 
         Raises `BuildError` for kernels that the last step leaves unfinished.
         """
-        from harness.costs.costs import NotCountable, total
-        from harness.costs.counter import count
+        from harness.codegen.costs.costs import NotCountable, total
+        from harness.codegen.costs.counter import count
 
         try:
             return total(count(kernels.module, known=self.lengths(case))).matmul
@@ -168,7 +168,7 @@ class GeneratedVariant(Variant):
     def build(self, case: Case, key: str, folder: Path) -> Artifact:
         """Generate the kernels and let the target compile them."""
         from harness import plugins
-        from harness.dialect.context import current
+        from harness.codegen.dialect.context import current
 
         kernels = self._take_kernels(case)
         with current(kernels.context):

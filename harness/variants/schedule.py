@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from harness.artifact.reached_stages import ReachedStage, reached_stages
-from harness.errors import raised_in
+from harness.system.errors import raised_in
 from harness.targets.base import Stage
 
 if TYPE_CHECKING:
@@ -48,10 +48,10 @@ class StageRecord:
 
 REWRITES = (
     "mlir.dialects.builtin",
-    "harness.payloads.attention",
-    "harness.payloads.packed_attention",
+    "harness.codegen.payloads.attention",
+    "harness.codegen.payloads.packed_attention",
     "harness.variants.attention_schedule",
-    "harness.dialect.verification",
+    "harness.codegen.dialect.verification",
 )
 """Modules that are imported when payloads and steps are used; the first, when a module is made."""
 
@@ -67,7 +67,7 @@ def apply(steps: Sequence[Step], module: "ir.Module", record: StageRecord | None
 
     Exceptions have a note that names the step.
     """
-    from harness.dialect.verification import verify
+    from harness.codegen.dialect.verification import verify
 
     for step in steps:
         started = time.perf_counter()

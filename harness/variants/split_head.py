@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from harness.artifact.artifact import Artifact
-from harness.errors import UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.problem.ranks import problem_of_rank
+from harness.system.errors import UnsupportedError
 from harness.variants.generated import GeneratedVariant, TileParameters
 from harness.variants.schedule import Step
 from harness.variants.tiling import Tiling
@@ -51,8 +51,8 @@ class SplitHead(GeneratedVariant):
 
     def refuses(self, problem: AttentionProblem) -> str | None:
         """Return None, or the first feature that is not built."""
-        from harness.payloads.attention import unsupported_by_payload
-        from harness.payloads.projected_heads import heads_only
+        from harness.codegen.payloads.attention import unsupported_by_payload
+        from harness.codegen.payloads.projected_heads import heads_only
 
         if problem.model_width is None:
             return "split-head is about the projections: the problem needs a model_width"
@@ -60,7 +60,7 @@ class SplitHead(GeneratedVariant):
 
     def payload(self, tiling: Tiling) -> "ir.Module":
         """Return projections and attention."""
-        from harness.payloads.projected_heads import heads_projected_inside, projected_heads
+        from harness.codegen.payloads.projected_heads import heads_projected_inside, projected_heads
 
         if tiling.projected is None:
             raise ValueError("the problem has no model_width, and so no projections")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from harness.payloads.padded_sizes import PaddedSizes, ProjectedWidths
+from harness.codegen.payloads.padded_sizes import PaddedSizes, ProjectedWidths
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import itemsize
 from harness.problem.pages import Paging
@@ -171,7 +171,7 @@ def with_joined_groups(problem: AttentionProblem, tile: int) -> AttentionProblem
     Q and the output lie in memory as before: `[batch, kv_heads, group_size, seq_q, ..]` with the two axes in
     the middle joined.  K and V are then read once for a group, and rows that would be padding compute.
     So lie masks and biases in memory that differ along both axes, or along neither; what a query's number
-    hides is for the payload: `harness.payloads.query_rows`.
+    hides is for the payload: `harness.codegen.payloads.query_rows`.
     A problem stays as it is where a mask or a bias would have to be repeated for rows, or sinks for rows that
     do not fit a tile of so many.
     """

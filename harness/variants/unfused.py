@@ -20,7 +20,7 @@ class Unfused(GeneratedVariant):
 
     def payload(self, tiling: Tiling) -> "ir.Module":
         """Return the whole problem's attention."""
-        from harness.payloads.attention import multi_head_attention
+        from harness.codegen.payloads.attention import multi_head_attention
 
         return multi_head_attention(
             tiling.problem, tiling.padded, tiling.given, sinks_weigh_probabilities=True

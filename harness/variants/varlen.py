@@ -8,12 +8,12 @@ import numpy as np
 from pydantic import Field
 
 from harness.artifact.artifact import Artifact
-from harness.errors import UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.forms import PACKED
 from harness.problem.inputs import lengths_of
 from harness.problem.pages import paging_of
+from harness.system.errors import UnsupportedError
 from harness.variants.generated import GeneratedVariant, TileParameters
 from harness.variants.schedule import Step
 from harness.variants.tiling import Tiling
@@ -44,7 +44,7 @@ class Varlen(GeneratedVariant):
 
     def refuses(self, problem: AttentionProblem) -> str | None:
         """Return None, or the first feature that is not built."""
-        from harness.payloads.attention import unsupported_by_payload
+        from harness.codegen.payloads.attention import unsupported_by_payload
 
         if not problem.is_packed:
             return "varlen is about packed sequences: the problem needs cu_seqlens_q and cu_seqlens_kv"
@@ -55,7 +55,7 @@ class Varlen(GeneratedVariant):
 
     def payload(self, tiling: Tiling) -> "ir.Module":
         """Return attention of all tokens."""
-        from harness.payloads.packed_attention import packed_attention
+        from harness.codegen.payloads.packed_attention import packed_attention
 
         return packed_attention(tiling.problem, tiling.padded, tiling.paging)
 

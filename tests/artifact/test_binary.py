@@ -10,7 +10,7 @@ from harness.artifact.artifact import Artifact
 from harness.artifact.binary import binary_digest
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
-from harness.storage.digests import write_digests
+from harness.system.storage.digests import write_digests
 
 CASE = Case(problem=AttentionProblem(heads=1, seq_q=8, head_dim=8), variant="flash", target="cpu")
 OWN = "harness.targets.cpu.executable:load"

@@ -10,10 +10,10 @@ import pytest
 
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
 from harness.artifact.cache import CACHE_DIR_VARIABLE, ArtifactCache
-from harness.errors import BuildError, HarnessError, StorageError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
-from harness.storage import folder_store
+from harness.system.errors import BuildError, HarnessError, StorageError
+from harness.system.storage import folder_store
 
 CASE = Case(problem=AttentionProblem(heads=1, seq_q=8, head_dim=8), variant="flash", target="cpu")
 SPAWN = multiprocessing.get_context("spawn")

@@ -10,11 +10,11 @@ from test_calls_of_ranks import PROBLEM, RANKS, ReferenceCode
 import harness
 from harness.artifact.bound_call import Executable
 from harness.artifact.ranks import RanksExecutable
-from harness.errors import InputError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.changing_inputs import ChangingInputs
 from harness.problem.inputs import Inputs, make_inputs
 from harness.problem.outputs import OUTPUT
+from harness.system.errors import InputError
 
 PLAIN = {"heads": 2, "seq_q": 40, "head_dim": 16}
 LENGTHS = {"batch": 2, "kv_lengths": (3, 40)}

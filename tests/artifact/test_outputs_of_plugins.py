@@ -8,11 +8,11 @@ import pytest
 
 from harness.artifact.bound_call import BoundCall, Executable
 from harness.artifact.checked_executable import CheckedExecutable
-from harness.errors import ChangedInputsError, HarnessError
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs, make_inputs
 from harness.problem.outputs import why_unusable
+from harness.system.errors import ChangedInputsError, HarnessError
 
 PROBLEM = AttentionProblem(heads=2, seq_q=4, head_dim=8)
 WITH_SUMS = PROBLEM.model_copy(update={"log_sum_exp": True})

@@ -15,7 +15,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Calls:
     use_example_plugins(monkeypatch)
     calls = Calls(tmp_path / "results" / "trial" / "1")
     monkeypatch.setitem(
-        sys.modules, "harness.running.runner", SimpleNamespace(run_experiment=calls.run_experiment)
+        sys.modules, "harness.bench.running.runner", SimpleNamespace(run_experiment=calls.run_experiment)
     )
     reporting = SimpleNamespace(make_report=calls.make_report, redraw=calls.redraw)
     monkeypatch.setitem(sys.modules, "harness.reporting.report", reporting)

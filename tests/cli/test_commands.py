@@ -7,8 +7,8 @@ from example_results import example_result, failed_result
 from recorded_calls import EXPERIMENT, Calls, error_line
 
 from harness.__main__ import main
-from harness.errors import RunInterrupted
-from harness.status import Status
+from harness.system.errors import RunInterrupted
+from harness.system.status import Status
 
 pytestmark = pytest.mark.usefixtures("calls")
 

@@ -11,8 +11,8 @@ import pytest
 from test_compare import BASELINE, CASES, row, write
 
 from harness.__main__ import main
-from harness.comparing import revisions
-from harness.comparing.comparison import compare_runs
+from harness.bench.comparing import revisions
+from harness.bench.comparing.comparison import compare_runs
 from harness.results.loading import open_run
 
 EXPERIMENT = """

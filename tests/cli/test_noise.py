@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from harness.__main__ import main
-from harness.errors import InputError
-from harness.measure.statistics import Interval
-from harness.running import machine_noise
-from harness.running.machine_noise import MachineNoise
-from harness.running.progress import make_observer
-from harness.storage.folder_store import BUILDING
+from harness.bench.running import machine_noise
+from harness.bench.running.machine_noise import MachineNoise
+from harness.bench.running.progress import make_observer
+from harness.results.statistics import Interval
+from harness.system.errors import InputError
+from harness.system.storage.folder_store import BUILDING
 
 RATIOS = (Interval(1.0, 0.99, 1.005), Interval(1.01, 0.995, 1.02), Interval(1.0, 0.96, 1.03))
 

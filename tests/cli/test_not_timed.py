@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from harness.cli.runs import not_timed
-from harness.status import Status
+from harness.system.status import Status
 from harness.targets.gpu.target import GpuTarget
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from harness import plugins
 from harness.__main__ import main
-from harness.building import support as support_module
-from harness.building.support import Support, all_chips, matrix, own_variants
+from harness.bench.building import support as support_module
+from harness.bench.building.support import Support, all_chips, matrix, own_variants
 from harness.cli.support import FAULTY_LEGEND
 from harness.problem.forms import FORMS
 from harness.variants.base import Parameters

@@ -147,7 +147,7 @@ def generate_attention(name: str) -> GeneratedAttention:
     """Generate the kernels of this name in `GENERATED`."""
 
     from harness import plugins
-    from harness.dialect.context import mlir_context
+    from harness.codegen.dialect.context import mlir_context
     from harness.targets.gpu.kernel_build import KernelBuild
     from harness.targets.gpu.pipeline import to_llvm_ir
     from harness.targets.gpu.workgroup import Workgroup

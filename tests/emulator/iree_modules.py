@@ -20,7 +20,7 @@ from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
-from harness.toolchains.iree import IreeTools
+from harness.system.toolchains.iree import IreeTools
 from harness.variants.baselines.iree import payload as iree_payload
 from harness.variants.baselines.iree.emulated import EmulatedExecutable
 

@@ -15,7 +15,7 @@ from harness.emulator.device_code import compile_for_emulator
 from harness.emulator.devices import device
 from harness.emulator.findings import FindingKind, Report
 from harness.emulator.launching import DeviceBuffer, LaunchSettings, launch
-from harness.errors import HarnessError, InputError, OutOfMemoryError
+from harness.system.errors import HarnessError, InputError, OutOfMemoryError
 
 STORE_THREAD = threads("  store i32 %thread, ptr addrspace(1) %out")
 STORE_FIRST = threads("  store i32 %thread, ptr addrspace(1) %data")

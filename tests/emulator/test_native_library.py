@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.emulator import native_library
-from harness.errors import BuildError
+from harness.system.errors import BuildError
 
 pytestmark = pytest.mark.skipif(native_library.compiler() is None, reason=native_library.MISSING)
 

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from harness import plugins
-from harness.building.support import own_variants
-from harness.dialect.decomposition import LARGEST_FUSED_FACTOR, LOG2_E
-from harness.errors import HarnessError
+from harness.bench.building.support import own_variants
+from harness.codegen.dialect.decomposition import LARGEST_FUSED_FACTOR, LOG2_E
 from harness.experiment.case_settings import complete_case
 from harness.experiment.experiment import load_experiment
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.system.errors import HarnessError
 from harness.variants.generated import GeneratedVariant
 from harness.variants.tiling import Tiling
 

@@ -32,12 +32,12 @@ class PlantedBug:
     """What the row says of it: the first inputs that show it, or a finding of the emulator."""
 
 
-VISIBLE_TILES = "rewrites/visible_tiles.py"
-PACKED = "rewrites/packed_sequences.py"
-PACKED_PAYLOAD = "payloads/packed_attention.py"
-QUERY_ROWS = "payloads/query_rows.py"
-SPLIT_REDUCTION = "rewrites/split_reduction.py"
-LOOP_DISTRIBUTION = "rewrites/loop_distribution.py"
+VISIBLE_TILES = "codegen/rewrites/visible_tiles.py"
+PACKED = "codegen/rewrites/packed_sequences.py"
+PACKED_PAYLOAD = "codegen/payloads/packed_attention.py"
+QUERY_ROWS = "codegen/payloads/query_rows.py"
+SPLIT_REDUCTION = "codegen/rewrites/split_reduction.py"
+LOOP_DISTRIBUTION = "codegen/rewrites/loop_distribution.py"
 GRID_ORDER = "targets/lowering/grid_order.py"
 
 CPU_FLASH = ("variant=flash", "target=cpu")
@@ -50,7 +50,7 @@ EDGES_OF_SEQUENCES = ("variant=varlen", "page_size=none", "cu_seqlens_q=0:77:107
 def _coarse_sums(dtype: str, experiment: str, flash: tuple[str, ...]) -> PlantedBug:
     return PlantedBug(
         f"sums of products with V are rounded to {dtype} after every key tile",
-        "dialect/decomposition.py",
+        "codegen/dialect/decomposition.py",
         "[factor], matrix, lambda scalar, x: arith.mulf(scalar, x)",
         "[factor], matrix, lambda scalar, x: "
         f'b.widen(b.narrow(arith.mulf(scalar, x), "{dtype}")) if width else arith.mulf(scalar, x)',
@@ -144,7 +144,7 @@ BUGS: tuple[PlantedBug, ...] = (
     ),
     PlantedBug(
         "a running maximum starts at 0",
-        "payloads/attention_steps.py",
+        "codegen/payloads/attention_steps.py",
         "LOWEST = -1e30",
         "LOWEST = 0.0",
         "correctness",
@@ -153,7 +153,7 @@ BUGS: tuple[PlantedBug, ...] = (
     ),
     PlantedBug(
         "a running maximum starts at 0",
-        "payloads/attention_steps.py",
+        "codegen/payloads/attention_steps.py",
         "LOWEST = -1e30",
         "LOWEST = 0.0",
         "gpu_kernels",
@@ -162,7 +162,7 @@ BUGS: tuple[PlantedBug, ...] = (
     ),
     PlantedBug(
         "a running maximum starts at −1000",
-        "payloads/attention_steps.py",
+        "codegen/payloads/attention_steps.py",
         "LOWEST = -1e30",
         "LOWEST = -1000.0",
         "correctness",
@@ -171,7 +171,7 @@ BUGS: tuple[PlantedBug, ...] = (
     ),
     PlantedBug(
         "a running maximum starts at −1000",
-        "payloads/attention_steps.py",
+        "codegen/payloads/attention_steps.py",
         "LOWEST = -1e30",
         "LOWEST = -1000.0",
         "gpu_kernels",
@@ -180,7 +180,7 @@ BUGS: tuple[PlantedBug, ...] = (
     ),
     PlantedBug(
         "a running maximum starts above the least number, which a bias can be",
-        "payloads/attention_steps.py",
+        "codegen/payloads/attention_steps.py",
         "LEAST if takes_any_score else LOWEST",
         "LOWEST",
         "correctness",
@@ -189,7 +189,7 @@ BUGS: tuple[PlantedBug, ...] = (
     ),
     PlantedBug(
         "what a mask hides has the score −10000",
-        "payloads/attention_steps.py",
+        "codegen/payloads/attention_steps.py",
         "return attn.mask(value, visible, [b.index(0)] * rank, fill=-math.inf).masked",
         "return attn.mask(value, visible, [b.index(0)] * rank, fill=-1e4).masked",
         "correctness",
@@ -198,7 +198,7 @@ BUGS: tuple[PlantedBug, ...] = (
     ),
     PlantedBug(
         "rows that see no key are divided by their total, 0",
-        "dialect/decomposition.py",
+        "codegen/dialect/decomposition.py",
         "return arith.divf(element, arith.select(empty_row, b.constant(1.0, dtype), total))",
         "return arith.divf(element, total)",
         "correctness",
@@ -207,7 +207,7 @@ BUGS: tuple[PlantedBug, ...] = (
     ),
     PlantedBug(
         "rows that see no key are divided by their total, 0",
-        "dialect/decomposition.py",
+        "codegen/dialect/decomposition.py",
         "return arith.divf(element, arith.select(empty_row, b.constant(1.0, dtype), total))",
         "return arith.divf(element, total)",
         "gpu_kernels",
@@ -343,7 +343,7 @@ BUGS: tuple[PlantedBug, ...] = (
     ),
     PlantedBug(
         "a division in every step keeps another part of the total than what is carried",
-        "dialect/decomposition.py",
+        "codegen/dialect/decomposition.py",
         "[carried, total], softmax.correction_out, safe_quotient)",
         "[correction, total], softmax.correction_out, safe_quotient)",
         "correctness",
@@ -352,7 +352,7 @@ BUGS: tuple[PlantedBug, ...] = (
     ),
     PlantedBug(
         "keys of batch entries' own lengths are aligned to the bottom right where the top left is asked for",
-        "payloads/attention.py",
+        "codegen/payloads/attention.py",
         '(aligned if problem.causal_alignment == "bottom-right" else query) - key',
         "aligned - key",
         "correctness",
@@ -361,7 +361,7 @@ BUGS: tuple[PlantedBug, ...] = (
     ),
     PlantedBug(
         "a negative scale loses its sign",
-        "rewrites/normalization.py",
+        "codegen/rewrites/normalization.py",
         "np.float32(size if is_taken_without_its_sign else scaled.factor) >=",
         "np.float32(size) >=",
         "correctness",
@@ -370,7 +370,7 @@ BUGS: tuple[PlantedBug, ...] = (
     ),
     PlantedBug(
         "a scale that exponents are not fused with is forgotten",
-        "dialect/decomposition.py",
+        "codegen/dialect/decomposition.py",
         "_multiply_add(difference, factor, shift, dtype)",
         "_multiply_add(difference, LOG2_E, shift, dtype)",
         "correctness",
@@ -379,7 +379,7 @@ BUGS: tuple[PlantedBug, ...] = (
     ),
     PlantedBug(
         "a window that hides later keys alone is forgotten where batch entries have their own lengths",
-        "payloads/attention.py",
+        "codegen/payloads/attention.py",
         '        visible.append((aligned if problem.causal_alignment == "bottom-right" else query) - key)\n'
         "    if right is not None:",
         '        visible.append((aligned if problem.causal_alignment == "bottom-right" else query) - key)\n'
@@ -417,7 +417,7 @@ BUGS: tuple[PlantedBug, ...] = (
     ),
     PlantedBug(
         "f32 passes through bf16 on its way to AMD's matrix instructions",
-        "layouts/instructions/amd.py",
+        "codegen/layouts/instructions/amd.py",
         "        return tuple(vector_dialect.extract(fragment, [], [number]) for number in range(count))\n",
         "        from mlir import ir\n"
         "        from mlir.dialects import arith\n"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from harness.errors import InputError
 from harness.experiment.case_settings import complete_case
 from harness.problem.attention_problem import AttentionProblem
+from harness.system.errors import InputError
 
 PROBLEM = AttentionProblem(heads=2, seq_q=16, head_dim=8)
 

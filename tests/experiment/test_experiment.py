@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from example_plugins import use_example_plugins
 
-from harness.errors import InputError
 from harness.experiment.experiment import Experiment, load_experiment
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.system.errors import InputError
 
 HEAD = """
 name = "trial"

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from example_plugins import use_example_plugins
 
-from harness.errors import InputError
 from harness.experiment.experiment import load_experiment
+from harness.system.errors import InputError
 
 HEAD = """
 name = "trial"

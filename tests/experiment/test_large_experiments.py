@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from example_plugins import use_example_plugins
 
-from harness.errors import InputError
 from harness.experiment import condition
 from harness.experiment.experiment import MOST_CASES, load_experiment
 from harness.experiment.shipped import find_experiment
+from harness.system.errors import InputError
 
 HEAD = 'name = "trial"\nquestion = "?"\nvariants = ["flash", "naive"]\n'
 

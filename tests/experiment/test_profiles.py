@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 from example_plugins import use_example_plugins
 
-from harness.errors import InputError
 from harness.experiment.experiment import Experiment, load_experiment
+from harness.system.errors import InputError
 
 TEXT = """
 name = "trial"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import InputError
 from harness.experiment.experiment import parse_experiment
+from harness.system.errors import InputError
 
 TEXT = """
 name = "tables"

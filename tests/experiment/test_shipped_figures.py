@@ -7,17 +7,17 @@ import pytest
 from example_cases import accepted_record
 
 from harness import plugins
+from harness.bench.measure.rounds import TimedRound
+from harness.bench.row_maker import GroupTimes, RowMaker
 from harness.experiment.experiment import Experiment, load_experiment
 from harness.experiment.experiment_file import text_of, toml_of
 from harness.experiment.figure_settings import parse_settings
 from harness.experiment.profiles import profile_names
 from harness.experiment.shipped import experiment_files
-from harness.measure.rounds import TimedRound
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
 from harness.results.result import Result
-from harness.results.row_maker import GroupTimes, RowMaker
-from harness.status import Status
+from harness.system.status import Status
 
 KNOWN: dict[str, Any] = {
     "model": {

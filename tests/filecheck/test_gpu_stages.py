@@ -11,8 +11,8 @@ from mlir import ir
 from payloads.ir_checks import check_ir
 from payloads.ir_files import files_in, first_line
 
-from harness.dialect.context import mlir_context
-from harness.layouts.warp_tiling import WarpTiling
+from harness.codegen.dialect.context import mlir_context
+from harness.codegen.layouts.warp_tiling import WarpTiling
 from harness.targets.cuda.lowering import EMISSION
 from harness.targets.cuda.vendor import SHARED_MEMORY, nvidia_vendor
 from harness.targets.gpu.kernel_build import KernelBuild

@@ -13,16 +13,16 @@ import pytest
 from mlir import ir
 from payloads.ir_files import check_file, files_in, first_line
 
-from harness.dialect.decomposition import decompose
-from harness.ir.walk import operations_within
-from harness.payloads.packed_attention import sequence_bounds
-from harness.rewrites.dimensions import simplify_dims
-from harness.rewrites.fission import HandedOn, Kernel, split_grid
-from harness.rewrites.loop_distribution import IterationTile, distribute_loop
-from harness.rewrites.normalization import absorb_scale, defer_division
-from harness.rewrites.packed_sequences import PackedSequences, key_tile_bounds
-from harness.rewrites.ranges import as_value
-from harness.rewrites.simplifications import (
+from harness.codegen.dialect.decomposition import decompose
+from harness.codegen.ir.walk import operations_within
+from harness.codegen.payloads.packed_attention import sequence_bounds
+from harness.codegen.rewrites.dimensions import simplify_dims
+from harness.codegen.rewrites.fission import HandedOn, Kernel, split_grid
+from harness.codegen.rewrites.loop_distribution import IterationTile, distribute_loop
+from harness.codegen.rewrites.normalization import absorb_scale, defer_division
+from harness.codegen.rewrites.packed_sequences import PackedSequences, key_tile_bounds
+from harness.codegen.rewrites.ranges import as_value
+from harness.codegen.rewrites.simplifications import (
     decompose_all_pads,
     erase_unused,
     fold_diagonal_products,
@@ -30,9 +30,9 @@ from harness.rewrites.simplifications import (
     merge_masks,
     write_into_place,
 )
-from harness.rewrites.split_reduction import split_reduction
-from harness.rewrites.tile_and_fuse import Ragged, TileOptions, tile_and_fuse
-from harness.rewrites.visible_tiles import TileBounds, split_at_masks
+from harness.codegen.rewrites.split_reduction import split_reduction
+from harness.codegen.rewrites.tile_and_fuse import Ragged, TileOptions, tile_and_fuse
+from harness.codegen.rewrites.visible_tiles import TileBounds, split_at_masks
 
 FILES = files_in(Path(__file__).parent / "rewrites")
 

@@ -6,12 +6,12 @@ from types import SimpleNamespace
 import pytest
 
 from harness import plugins
-from harness.bounds.instruction import ALU, TENSOR, Instruction
-from harness.bounds.listing import ListedInstruction, LoopListing
-from harness.bounds.loop_model import KernelLoop, Residency, model_loop
-from harness.bounds.multiprocessor import Multiprocessor
-from harness.errors import HarnessError, InputError
+from harness.codegen.bounds.instruction import ALU, TENSOR, Instruction
+from harness.codegen.bounds.listing import ListedInstruction, LoopListing
+from harness.codegen.bounds.loop_model import KernelLoop, Residency, model_loop
+from harness.codegen.bounds.multiprocessor import Multiprocessor
 from harness.ir_view.bounds import bounds_text
+from harness.system.errors import HarnessError, InputError
 
 CHIP = Multiprocessor(
     lanes=8,

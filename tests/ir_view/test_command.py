@@ -59,7 +59,7 @@ class TestStages:
     def test_one_of_them_as_plain_text_for_a_pipe(self, capsys):
         from mlir import ir
 
-        from harness.dialect.context import mlir_context
+        from harness.codegen.dialect.context import mlir_context
 
         text = output(capsys, *FLASH, "--stage", "threaded")
         assert "\x1b" not in text
@@ -140,7 +140,7 @@ class TestProblemOptions:
         built = []
 
         def note(problem, **others):
-            from harness.errors import InputError
+            from harness.system.errors import InputError
 
             built.append((problem, others))
             raise InputError("enough")

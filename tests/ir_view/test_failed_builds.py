@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from harness.__main__ import main
-from harness.named_schedules import registry
+from harness.ir_view.named_schedules import registry
 from harness.variants.schedule import Step
 
 pytestmark = pytest.mark.usefixtures("example_plugin")

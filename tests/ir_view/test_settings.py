@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from harness.errors import InputError
 from harness.ir_view import request
 from harness.ir_view.request import settings_of
+from harness.system.errors import InputError
 from harness.targets.base import TargetOptions
 
 

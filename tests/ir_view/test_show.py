@@ -8,15 +8,15 @@ from rich.console import Console
 
 from harness.api import BuiltArtifact
 from harness.artifact.artifact import Artifact, StaticMetrics
-from harness.building.returned_artifact import with_choices
-from harness.costs.costs import Costs, Traffic
-from harness.errors import InputError
+from harness.bench.building.returned_artifact import with_choices
+from harness.codegen.costs.costs import Costs, Traffic
 from harness.ir_view.highlight import MlirLexer
 from harness.ir_view.show import difference, show
 from harness.ir_view.stage_output import Language, StageOutput
 from harness.ir_view.subject import Subject, build_subject, describe_metrics
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.system.errors import InputError
 from harness.variants.flash import Flash
 
 MLIR = """module {

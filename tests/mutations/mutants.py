@@ -4,19 +4,19 @@ import ast
 from dataclasses import dataclass
 from pathlib import Path
 
-MEASURE, RESULTS, RUNNING = "harness/measure", "harness/results", "harness/running"
-ROWS, ROUNDS = f"{RESULTS}/row_maker.py", f"{MEASURE}/rounds.py"
-STATISTICS, TIMING = f"{MEASURE}/statistics.py", f"{RUNNING}/group_timing.py"
+MEASURE, RESULTS, RUNNING = "harness/bench/measure", "harness/results", "harness/bench/running"
+ROWS, ROUNDS = "harness/bench/row_maker.py", f"{MEASURE}/rounds.py"
+STATISTICS, TIMING = f"{RESULTS}/statistics.py", f"{RUNNING}/group_timing.py"
 PROBLEM, EXPECTED = "harness/problem/attention_problem.py", "harness/oracle/expected.py"
 PEAK = "harness/targets/cpu/peak.py"
 PREPARED, TRUST = f"{RUNNING}/prepared_case.py", f"{RUNNING}/trust.py"
 
-OF_ROWS = "tests/results/test_row_maker.py::"
-OF_ROUNDS = "tests/measure/test_rounds.py::"
-OF_INTERVALS = "tests/measure/test_nested_intervals.py::"
+OF_ROWS = "tests/bench/test_row_maker.py::"
+OF_ROUNDS = "tests/bench/measure/test_rounds.py::"
+OF_INTERVALS = "tests/results/test_nested_intervals.py::"
 OF_PROBLEMS = "tests/problem/test_attention_problem.py::"
 OF_PEAKS = "tests/targets/cpu/test_peak.py::"
-OF_RESUMING = "tests/running/test_resume.py::"
+OF_RESUMING = "tests/bench/running/test_resume.py::"
 OF_PANELS = (
     "tests/reporting/figures/test_throughput.py::"
     "test_series_of_different_problems_at_one_place_are_not_in_one_panel"
@@ -186,7 +186,7 @@ MUTANTS = {
         "_order_statistic_bounds",
         "(1 - confidence) / 2",
         "0.05",
-        "tests/measure/test_statistics.py::test_interval_holds_the_true_median_as_often_as_it_says",
+        "tests/results/test_statistics.py::test_interval_holds_the_true_median_as_often_as_it_says",
     ),
     "stop-at-twice": Mutant(
         "sampling stops at twice the interval",
@@ -218,15 +218,15 @@ MUTANTS = {
         "_GroupTiming._start",
         "self._workers[case_id].restart()",
         "self._workers[case_id].restart() if number == 0 else None",
-        "tests/running/test_runner.py::test_each_start_has_new_processes",
+        "tests/bench/running/test_runner.py::test_each_start_has_new_processes",
     ),
     "machine-speed-kept": Mutant(
         "what was slower for all candidates of a turn counts as each one's own",
-        "harness/measure/turns.py",
+        "harness/bench/measure/turns.py",
         "steady_seconds",
         "seconds = seconds / np.exp(_slowness_of_turns(np.log(complete)))",
         "pass",
-        "tests/measure/test_turns.py::test_two_candidates_are_compared_turn_by_turn",
+        "tests/bench/measure/test_turns.py::test_two_candidates_are_compared_turn_by_turn",
     ),
     "inputs-kept": Mutant(
         "inputs are the same from one sample to the next",
@@ -234,7 +234,7 @@ MUTANTS = {
         "StartedCase.refresh",
         "self._changing.refresh(number)",
         "pass",
-        "tests/running/test_prepared_case.py::test_each_sample_has_new_inputs",
+        "tests/bench/running/test_prepared_case.py::test_each_sample_has_new_inputs",
     ),
     "early-returns-believed": Mutant(
         "a first call on new inputs may take longer than a worker says",
@@ -242,7 +242,7 @@ MUTANTS = {
         "distrust_of_first_calls",
         "fresh_s <= AGREEMENT * claimed_s + SLACK_S",
         "True",
-        "tests/running/test_trust.py::test_a_first_call_may_find_nothing_in_the_caches",
+        "tests/bench/running/test_trust.py::test_a_first_call_may_find_nothing_in_the_caches",
     ),
     "claims-too-long": Mutant(
         "a sample may say more than has passed",
@@ -250,23 +250,23 @@ MUTANTS = {
         "distrust_of_samples",
         "best.claimed_s > AGREEMENT * best.passed_s",
         "False",
-        "tests/running/test_trust.py::test_what_says_more_than_has_passed_is_not_believed",
+        "tests/bench/running/test_trust.py::test_what_says_more_than_has_passed_is_not_believed",
     ),
     "operands-kept": Mutant(
         "code is not bound again with another mask, bias, sinks or weights",
-        "harness/running/checking.py",
+        "harness/bench/running/checking.py",
         "_Checking.check_repeatedly",
         "for turn, file in expected.other_operands.items():",
         "for turn, file in ():",
-        "tests/running/test_other_operands.py::test_code_that_keeps_the_first_operands_is_wrong",
+        "tests/bench/running/test_other_operands.py::test_code_that_keeps_the_first_operands_is_wrong",
     ),
     "outputs-read-later": Mutant(
         "outputs are read some time after the call, when threads that it has left are done",
-        "harness/running/check_requests.py",
+        "harness/bench/running/check_requests.py",
         "RunRequest.answer",
         "if self.reads:",
         "if False:",
-        "tests/running/test_worker.py::test_a_check_compares_what_was_there_when_the_call_returned",
+        "tests/bench/running/test_worker.py::test_a_check_compares_what_was_there_when_the_call_returned",
     ),
     "no-hidden-runs": Mutant(
         "masks hide single pairs only",
@@ -301,7 +301,7 @@ MUTANTS = {
         "ChangingInputs.become",
         "            self._enlarge()",
         "            pass",
-        "tests/running/test_runner.py::test_each_misbehaviour_becomes_a_row[keeps-scales]",
+        "tests/bench/running/test_runner.py::test_each_misbehaviour_becomes_a_row[keeps-scales]",
     ),
     "inputs-of-new-beginnings": Mutant(
         "other inputs of a check begin otherwise than the first ones",
@@ -309,15 +309,15 @@ MUTANTS = {
         "ChangingInputs.become",
         "            self._begin_as_drawn()",
         "            pass",
-        "tests/running/test_runner.py::test_each_misbehaviour_becomes_a_row[knows-values]",
+        "tests/bench/running/test_runner.py::test_each_misbehaviour_becomes_a_row[knows-values]",
     ),
     "inputs-beside-anything": Mutant(
         "what lies beyond inputs is what happens to lie there",
-        "harness/machine/placement.py",
+        "harness/system/machine/placement.py",
         "Placement.empty",
         "poison(raw[start + size : start + size + guard].view(dtype))",
         "raw[start + size :] = 0",
-        "tests/running/test_runner.py::test_each_misbehaviour_becomes_a_row[reads-beyond]",
+        "tests/bench/running/test_runner.py::test_each_misbehaviour_becomes_a_row[reads-beyond]",
     ),
     "plugins-code-by-files": Mutant(
         "what a plugin's loader runs is the same where files beside its stages are",
@@ -372,27 +372,27 @@ MUTANTS = {
     ),
     "order-effects-of-noise": Mutant(
         "an effect of the candidate before counts whatever its interval",
-        "harness/measure/order_effects.py",
+        "harness/bench/measure/order_effects.py",
         "_is_beyond_noise",
         "ratio.low > 1 + LEAST_EFFECT or ratio.high < 1 - LEAST_EFFECT",
         "ratio.value != 1",
-        "tests/measure/test_order_effects.py::test_without_an_effect_nothing_is_found",
+        "tests/bench/measure/test_order_effects.py::test_without_an_effect_nothing_is_found",
     ),
     "hiccups-are-the-machine-s": Mutant(
         "a hiccup of one candidate counts as the machine's",
-        "harness/measure/turns.py",
+        "harness/bench/measure/turns.py",
         "_slowness_of_turns",
         "slowness = np.median(relative, axis=0)",
         "slowness = np.max(relative, axis=0)",
-        "tests/measure/test_turns.py::test_a_hiccup_of_one_candidate_is_no_slow_turn",
+        "tests/bench/measure/test_turns.py::test_a_hiccup_of_one_candidate_is_no_slow_turn",
     ),
     "same-life": Mutant(
         "a worker that is to begin anew goes on",
-        "harness/workers/process.py",
+        "harness/bench/workers/process.py",
         "RestartRequest.answer",
         "begin_anew()",
         "return Greeting(pid=os.getpid())",
-        "tests/running/test_worker.py::test_a_new_life_has_nothing_of_the_last_one",
+        "tests/bench/running/test_worker.py::test_a_new_life_has_nothing_of_the_last_one",
     ),
     "fixed-order": Mutant(
         "every round has the same order",
@@ -496,7 +496,7 @@ MUTANTS = {
         "Peaks.note",
         "max(levels",
         "min(levels",
-        "tests/running/test_peaks.py::test_a_bandwidth_is_the_best_of_its_level_whichever_round_sampled_it",
+        "tests/bench/running/test_peaks.py::test_a_bandwidth_is_the_best_of_its_level_whichever_round_sampled_it",
     ),
     "roof-above-the-peak": Mutant(
         "the roof of memory goes on above the peak",
@@ -512,7 +512,7 @@ MUTANTS = {
         "Peaks.note",
         "max(self._flops.get(name, 0.0), flops)",
         "min(self._flops.get(name, flops), flops)",
-        "tests/running/test_peaks.py::test_a_bandwidth_is_the_best_of_its_level_whichever_round_sampled_it",
+        "tests/bench/running/test_peaks.py::test_a_bandwidth_is_the_best_of_its_level_whichever_round_sampled_it",
     ),
     "peaks-of-their-time": Mutant(
         "rows keep the peak that was known when they were made",
@@ -520,7 +520,7 @@ MUTANTS = {
         "RunContext._final_peak",
         "row.tflops is None or",
         "True or",
-        "tests/running/test_runner.py::test_all_rows_of_a_run_are_compared_with_the_same_peak",
+        "tests/bench/running/test_runner.py::test_all_rows_of_a_run_are_compared_with_the_same_peak",
     ),
     "another-distribution": Mutant(
         "candidates are timed on another distribution than the first",
@@ -528,7 +528,7 @@ MUTANTS = {
         "_GroupTiming._preparation",
         "check.distributions[0]",
         "check.distributions[-1]",
-        "tests/running/test_runner.py::test_what_is_timed_has_the_inputs_that_were_checked_first",
+        "tests/bench/running/test_runner.py::test_what_is_timed_has_the_inputs_that_were_checked_first",
     ),
     "rounds-of-another-group": Mutant(
         "a resumed run takes up the rounds of other cases and keys",
@@ -536,7 +536,7 @@ MUTANTS = {
         "_GroupTiming._journaled_rounds",
         "taken.group == self._group_id and",
         "",
-        "tests/running/test_resume.py::test_rounds_of_other_cases_and_keys_are_not_taken_up",
+        "tests/bench/running/test_resume.py::test_rounds_of_other_cases_and_keys_are_not_taken_up",
     ),
     "microseconds-called-milliseconds": Mutant(
         "microseconds are labelled ms",
@@ -576,7 +576,7 @@ MUTANTS = {
         "GroupRun._why_not_timed",
         "row.status is not Status.PASSED",
         "False",
-        "tests/running/test_runner.py::"
+        "tests/bench/running/test_runner.py::"
         "test_nothing_is_compared_with_a_baseline_that_has_not_passed_its_check[overflows]",
     ),
     "another-machine-resumed": Mutant(
@@ -585,7 +585,7 @@ MUTANTS = {
         "is_of_this_machine",
         "manifest.device != device_name()",
         "False",
-        "tests/running/test_resuming.py::test_runs_of_other_machines_do_not_go_on_here",
+        "tests/bench/running/test_resuming.py::test_runs_of_other_machines_do_not_go_on_here",
     ),
     "older-baseline-kept": Mutant(
         "a resumed run keeps speed-ups over code that its baseline has no longer",
@@ -609,7 +609,7 @@ MUTANTS = {
         "is_of_this_machine",
         "manifest.machine.share != machine().share",
         "False",
-        "tests/running/test_resuming.py::test_a_run_that_could_use_more_or_fewer_cores_does_not_go_on",
+        "tests/bench/running/test_resuming.py::test_a_run_that_could_use_more_or_fewer_cores_does_not_go_on",
     ),
     "computed-when-read": Mutant(
         "outputs after the timing are read before inputs are others",
@@ -617,7 +617,7 @@ MUTANTS = {
         "StartedCase.verdict",
         "self._changing.become(number % EXACT + EXACT, spoils_operands=True)",
         "pass",
-        "tests/running/test_prepared_case.py::test_work_that_is_left_for_later_is_found",
+        "tests/bench/running/test_prepared_case.py::test_work_that_is_left_for_later_is_found",
     ),
     "other-inputs-unchecked": Mutant(
         "a check gives a kernel no inputs of other scores",
@@ -625,7 +625,7 @@ MUTANTS = {
         "CheckPool._start",
         "with_others=record.executor != EMULATOR",
         "with_others=False",
-        "tests/running/test_runner.py::test_each_misbehaviour_becomes_a_row[takes-only-values]",
+        "tests/bench/running/test_runner.py::test_each_misbehaviour_becomes_a_row[takes-only-values]",
     ),
     "calls-not-repeated": Mutant(
         "a check does not repeat short calls",
@@ -633,7 +633,7 @@ MUTANTS = {
         "_Checking.check_repeatedly",
         "repeats=True",
         "repeats=False",
-        "tests/running/test_runner.py::test_each_misbehaviour_becomes_a_row[races]",
+        "tests/bench/running/test_runner.py::test_each_misbehaviour_becomes_a_row[races]",
     ),
     "wrong-when-timed": Mutant(
         "outputs are not compared after the timing",
@@ -641,7 +641,7 @@ MUTANTS = {
         "_GroupTiming._require_right",
         "if not verdict.ok:",
         "if False:",
-        "tests/running/test_runner.py::test_nothing_is_compared_with_a_baseline_that_was_wrong_in_the_end",
+        "tests/bench/running/test_runner.py::test_nothing_is_compared_with_a_baseline_that_was_wrong_in_the_end",
     ),
 }
 """By name.  Each lies about one number, silently."""

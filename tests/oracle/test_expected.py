@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sweeps import sweep
 
-from harness.errors import InputError
 from harness.oracle import expected, plain_errors
 from harness.oracle.expected import Expected, expect, reference, same_precision
 from harness.oracle.plain_errors import PlainErrors
@@ -17,6 +16,7 @@ from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
 from harness.problem.inputs import DISTRIBUTIONS, Inputs, make_inputs
 from harness.problem.projections import ProjectionInputs
+from harness.system.errors import InputError
 
 
 def dense_head(q, k, v, problem, sink, mask=None, bias=None):

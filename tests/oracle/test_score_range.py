@@ -3,10 +3,10 @@ import warnings
 import numpy as np
 import pytest
 
-from harness.errors import InputError
 from harness.oracle.expected import require_scores_in_range
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import make_inputs
+from harness.system.errors import InputError
 
 DTYPES = ["f32", "f16", "bf16"]
 

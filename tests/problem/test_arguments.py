@@ -7,10 +7,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from harness.errors import InputError
 from harness.problem.arguments import as_array, check_inputs, problem_of
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs, make_inputs
+from harness.system.errors import InputError
 
 Shape = tuple[int, ...]
 PROBLEM = AttentionProblem(batch=2, heads=4, seq_q=3, seq_kv=5, head_dim=8, mask=True, bias=True)

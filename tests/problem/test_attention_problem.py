@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from harness.errors import InputError
 from harness.problem.attention_problem import AttentionProblem
+from harness.system.errors import InputError
 
 
 def brute_force_pairs(problem: AttentionProblem) -> int:

@@ -5,12 +5,12 @@ import typing
 from pathlib import Path
 
 import harness
+from harness.bench.row_maker import problem_columns
 from harness.experiment.axes import ProblemAxes
 from harness.problem.arguments import CALL_FIELDS, FROM_ARRAYS
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.fields import problem_fields
 from harness.results.result import Result
-from harness.results.row_maker import problem_columns
 
 NAMES = set(AttentionProblem.model_fields)
 

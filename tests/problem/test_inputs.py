@@ -3,11 +3,11 @@ import numpy as np
 import pytest
 from sweeps import sweep
 
-from harness.errors import InputError
 from harness.oracle.expected import reference
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
 from harness.problem.inputs import DISTRIBUTIONS, guarded, lengths_of, make_inputs
+from harness.system.errors import InputError
 
 PROBLEMS = {
     "plain": AttentionProblem(heads=2, seq_q=37, head_dim=8),

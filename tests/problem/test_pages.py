@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import make_inputs
 from harness.problem.pages import paging_of
+from harness.system.errors import UnsupportedError
 
 
 def problem_of(lengths: list[int]) -> AttentionProblem:

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import UnsupportedError
 from harness.oracle.expected import reference
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import make_inputs
 from harness.problem.ranks import inputs_of_rank, joined_outputs, problem_of_rank
+from harness.system.errors import UnsupportedError
 
 
 def problem_of(heads: int, kv_heads: int, **fields: object) -> AttentionProblem:

@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.results.manifest import Manifest, collect
 from harness.results.result import Result
-from harness.status import Status
+from harness.system.status import Status
 
 WriteRun = Callable[..., Path]
 """Writes results into a run's folder, see the fixture `write_run`."""

@@ -4,12 +4,12 @@ import pandas as pd
 import pytest
 from synthetic_results import example_manifest, make_result
 
-from harness.machine.gpus import GpuDevice
 from harness.reporting.beside_the_clock import MEASURED, beside_the_clock, markdown_beside_the_clock
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
 from harness.results.manifest import Manifest
 from harness.results.result import Result
+from harness.system.machine.gpus import GpuDevice
 
 PEAK = 540672.0
 """FLOPs in a cycle of 132 multiprocessors of 4 · 512 multiply-adds."""

@@ -5,7 +5,7 @@ from synthetic_results import make_result
 from harness.reporting.csv_tables import full_csv, summary_csv
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
-from harness.status import Status
+from harness.system.status import Status
 
 
 @pytest.fixture

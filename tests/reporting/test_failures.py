@@ -11,7 +11,7 @@ from harness.reporting.failures import (
 )
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
-from harness.status import Status
+from harness.system.status import Status
 
 CRASHED = make_result(
     "flash",

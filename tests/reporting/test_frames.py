@@ -19,7 +19,7 @@ from harness.reporting.frames import (
 )
 from harness.results.frame import results_frame
 from harness.results.result import Result
-from harness.status import Status
+from harness.system.status import Status
 
 
 def frame_of(*results: Result, order: tuple[str, ...] = ()) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from example_results import example_result, failed_result
 
 from harness.reporting.junit import write_junit
 from harness.results.result import Result
-from harness.status import Status
+from harness.system.status import Status
 
 
 def suite_of(results: list[Result], path: Path) -> ElementTree.Element:

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from synthetic_results import RESULTS, WriteRun
 
-from harness.errors import InputError
 from harness.experiment.experiment import parse_experiment
 from harness.reporting.drawing import with_assignments
 from harness.reporting.figures.throughput import Throughput
 from harness.reporting.report import make_report, redraw
+from harness.system.errors import InputError
 
 EDITED = """
 name = "seq_sweep"

@@ -12,13 +12,13 @@ from synthetic_results import RESULTS, WriteRun, make_result
 
 import harness
 import harness.reporting
-from harness.errors import InputError
 from harness.reporting.drawing import Drawn
 from harness.reporting.report import ReportPaths, make_report
 from harness.reporting.runs import read_runs
 from harness.reporting.summary_text import figures_markdown
 from harness.results.archive import write_archive
 from harness.results.run_folder import RunFolder
+from harness.system.errors import InputError
 
 
 def png_only(*figures: str) -> str:

@@ -15,7 +15,7 @@ from harness.reporting.report import make_report, print_tables
 from harness.reporting.report_tables import report_tables
 from harness.reporting.runs import read_runs
 from harness.results.result import Result
-from harness.status import Status
+from harness.system.status import Status
 
 
 def test_what_is_not_installed_is_one_line_with_the_command(write_run: WriteRun) -> None:

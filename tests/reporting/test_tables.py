@@ -8,7 +8,7 @@ from synthetic_results import make_result
 from harness.reporting.frames import prepare
 from harness.reporting.tables import markdown_table, rich_table, summarize
 from harness.results.frame import results_frame
-from harness.status import Status
+from harness.system.status import Status
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ import pytest
 from example_results import example_manifest, example_result, example_round
 
 from harness.__main__ import main
-from harness.errors import InputError
 from harness.results.archive import unpacked, write_archive
 from harness.results.loading import load, open_run
 from harness.results.run_folder import RunFolder
-from harness.storage.folder_store import BUILDING
+from harness.system.errors import InputError
+from harness.system.storage.folder_store import BUILDING
 
 
 @pytest.fixture

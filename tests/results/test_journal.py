@@ -8,10 +8,10 @@ import pytest
 from example_results import example_result, example_round
 from pydantic import BaseModel
 
-from harness.errors import InputError
 from harness.results.journal import Journal
 from harness.results.result import Result
 from harness.results.timing_rounds import Round
+from harness.system.errors import InputError
 
 
 class Record(BaseModel):

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.errors import InputError
 from harness.problem.dtypes import NUMPY_DTYPES
 from harness.results.kept_outputs import MOST_KEPT_BYTES, bits_of, keep_outputs, kept_outputs
+from harness.system.errors import InputError
 
 
 @pytest.mark.parametrize("dtype", NUMPY_DTYPES)

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from example_cases import example_case
 
-from harness.code_digests import code_digest, code_digests
+from harness.artifact.code_digests import code_digest, code_digests
 from harness.experiment.experiment import load_experiment
-from harness.machine.system import device_name, machine
 from harness.results import manifest as manifests
 from harness.results.format_version import FORMAT_VERSION
 from harness.results.manifest import (
@@ -20,6 +19,7 @@ from harness.results.manifest import (
     of_experiment,
     plugin_code,
 )
+from harness.system.machine.system import device_name, machine
 
 
 @pytest.fixture

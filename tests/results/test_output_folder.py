@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import InputError
 from harness.results.output_folder import ensure_writable_folder
+from harness.system.errors import InputError
 
 
 def test_a_missing_folder_is_created_and_stays_empty(tmp_path: Path) -> None:

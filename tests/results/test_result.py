@@ -7,12 +7,12 @@ import pytest
 from example_results import example_manifest, example_result, failed_result
 from pydantic import ValidationError
 
-from harness.errors import InputError
 from harness.results.frame import results_frame
 from harness.results.loading import load
 from harness.results.result import BY_NAME, TIMING_FIELDS, Result
 from harness.results.run_folder import RunFolder
-from harness.status import Status
+from harness.system.errors import InputError
+from harness.system.status import Status
 
 TEXTS = {"order_effect_after": "flash", "timed_by": "events"}
 """Of fields that are no numbers."""

@@ -8,12 +8,12 @@ import pytest
 from example_results import example_manifest, example_result, example_round, failed_result
 
 from harness.artifact.device_facts import DeviceFacts
-from harness.errors import InputError
 from harness.results.format_version import FORMAT_VERSION
 from harness.results.frame import results_frame
 from harness.results.loading import choice_of, load
 from harness.results.run_folder import RunFolder
 from harness.results.timing_rounds import samples_frame
+from harness.system.errors import InputError
 
 
 @pytest.fixture

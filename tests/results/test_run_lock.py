@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from example_results import example_manifest
 
-from harness.errors import InputError
 from harness.results.run_folder import RunFolder
+from harness.system.errors import InputError
 
 LOCK_HOLDER = """
 import sys

@@ -1,7 +1,7 @@
 """The tiled kernels of small problems as text, before any target sees them."""
 
 from harness import plugins
-from harness.dialect.context import mlir_context
+from harness.codegen.dialect.context import mlir_context
 from harness.problem.attention_problem import AttentionProblem
 from harness.targets.base import TileSizes
 from harness.variants.schedule import StageRecord, apply

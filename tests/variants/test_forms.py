@@ -9,10 +9,10 @@ from variants.native_runs import build, load
 
 import harness
 from harness import plugins
-from harness.errors import InputError
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import make_inputs
+from harness.system.errors import InputError
 
 EVERYTHING = {"mask": True, "bias": True, "softcap": 10.0, "window": (40, None), "causal": True}
 EVERY_MASK = {"mask": True, "bias": True}

@@ -11,12 +11,12 @@ from rewrites.execution import execute
 from sweeps import sweep
 from variants.native_runs import GENERATED, build, judge, load
 
-from harness.dialect.context import mlir_context
-from harness.errors import InputError
+from harness.codegen.dialect.context import mlir_context
+from harness.codegen.payloads.attention import multi_head_attention
 from harness.oracle.expected import expect
-from harness.payloads.attention import multi_head_attention
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import make_inputs
+from harness.system.errors import InputError
 from harness.variants.tiling import with_joined_groups
 
 DECODING = AttentionProblem(batch=2, heads=6, kv_heads=2, seq_q=1, seq_kv=77, head_dim=32, causal=True)

@@ -11,9 +11,9 @@ from mlir.dialects import arith, tensor
 from sweeps import sweep
 
 from harness import plugins
-from harness.ir.walk import operations_within
+from harness.codegen.ir.walk import operations_within
+from harness.codegen.payloads import attention, packed_attention, padding
 from harness.oracle.expected import expect
-from harness.payloads import attention, packed_attention, padding
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import make_inputs

@@ -9,11 +9,11 @@ from sweeps import sweep
 
 from harness import plugins
 from harness.artifact.artifact import Artifact
-from harness.errors import UnsupportedError
 from harness.oracle.expected import Verdict, expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
+from harness.system.errors import UnsupportedError
 
 SKEWED = {"cu_seqlens_q": (0, 1, 1, 40, 240, 257), "cu_seqlens_kv": (0, 7, 9, 60, 260, 260)}
 DECODE = {"cu_seqlens_q": (0, 1, 2, 3), "cu_seqlens_kv": (0, 5, 9, 300)}

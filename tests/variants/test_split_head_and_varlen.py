@@ -7,14 +7,14 @@ from variants.forms import stages
 from variants.native_runs import judge
 
 from harness import plugins
-from harness.costs.costs import total
-from harness.costs.counter import count
-from harness.dialect.context import mlir_context
-from harness.errors import UnsupportedError
+from harness.codegen.costs.costs import total
+from harness.codegen.costs.counter import count
+from harness.codegen.dialect.context import mlir_context
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
+from harness.system.errors import UnsupportedError
 
 SKEWED = {"cu_seqlens_q": (0, 1, 1, 40, 240, 257), "cu_seqlens_kv": (0, 7, 9, 60, 260, 260)}
 FEW_TOKENS = {"cu_seqlens_q": (0, 0, 3), "cu_seqlens_kv": (0, 5, 5)}

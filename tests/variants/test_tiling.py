@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness import plugins
-from harness.costs.costs import total
-from harness.costs.counter import count
-from harness.dialect.context import mlir_context
+from harness.codegen.costs.costs import total
+from harness.codegen.costs.counter import count
+from harness.codegen.dialect.context import mlir_context
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.targets.base import TileSizes

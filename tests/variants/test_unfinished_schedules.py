@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import BuildError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.system.errors import BuildError
 from harness.targets.base import Stage
 from harness.variants.flash import Flash
 from harness.variants.schedule import Step

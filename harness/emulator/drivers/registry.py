@@ -11,7 +11,7 @@ from harness.emulator.loading import LoadedKernel
 from harness.emulator.native_library import library
 from harness.emulator.saved_code import ImageCode
 from harness.emulator.structures import CKernel, CLaunchRecord
-from harness.errors import HarnessError
+from harness.system.errors import HarnessError
 
 
 @dataclass(frozen=True)

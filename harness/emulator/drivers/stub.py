@@ -4,7 +4,7 @@ import ctypes
 import os
 
 from harness.emulator.native_library import driver_file, library
-from harness.errors import HarnessError, InputError
+from harness.system.errors import HarnessError, InputError
 
 LIBRARY_NAMES = {
     "cuda": "libcuda.so",

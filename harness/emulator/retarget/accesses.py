@@ -12,7 +12,7 @@ from mlir.dialects import llvm
 
 from harness.emulator.retarget import building as b
 from harness.emulator.retarget.types import address_space, bytes_of
-from harness.errors import BuildError
+from harness.system.errors import BuildError
 
 BUFFER_SPACES = (7, 8)
 """AMD's address spaces of pointers that carry the bounds of their buffer."""

@@ -8,7 +8,7 @@ from mlir.dialects import llvm
 from harness.emulator.retarget import building as b
 from harness.emulator.retarget.retargeted import KernelDescription, SharedArray
 from harness.emulator.retarget.types import bytes_of
-from harness.errors import BuildError
+from harness.system.errors import BuildError
 
 KERNEL_CONVENTIONS = ("ptx_kernelcc", "amdgpu_kernelcc", "spir_kernelcc")
 

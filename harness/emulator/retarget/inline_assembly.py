@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from mlir import ir
 from mlir.dialects import llvm
 
+from harness.codegen.ir.walk import operations_within
 from harness.emulator.llvm_text import DEVICE_PREFIX
 from harness.emulator.retarget import building as b
-from harness.errors import BuildError
-from harness.ir.walk import operations_within
+from harness.system.errors import BuildError
 
 MATRIX_INTRINSICS = {
     "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32": "llvm.nvvm.mma.m16n8k16.row.col.f32.f32",

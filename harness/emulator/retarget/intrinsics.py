@@ -14,7 +14,7 @@ from harness.emulator.retarget import building as b
 from harness.emulator.retarget.accesses import LaneMemory
 from harness.emulator.retarget.types import bytes_of
 from harness.emulator.retarget.whitelist import GENERIC_INTRINSICS
-from harness.errors import BuildError
+from harness.system.errors import BuildError
 
 ARGUMENT_BYTES = 128
 """Bytes between two arguments: `ARGUMENT_BYTES` of `emulator/runtime/emulator.h`."""

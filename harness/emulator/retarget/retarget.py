@@ -8,6 +8,7 @@ from itertools import chain
 from mlir import ir
 from mlir.dialects import llvm
 
+from harness.codegen.ir.walk import operations_within
 from harness.emulator.models.model import Model
 from harness.emulator.retarget import building as b
 from harness.emulator.retarget.accesses import ACCESSES, MASKED, LaneMemory, check_access
@@ -24,8 +25,7 @@ from harness.emulator.retarget.retargeted import REGION, KernelDescription, Reta
 from harness.emulator.retarget.shared_arrays import is_shared, placed, replace_address
 from harness.emulator.retarget.types import bytes_of, flat
 from harness.emulator.retarget.whitelist import PLAIN, WITHOUT_EFFECT
-from harness.errors import BuildError
-from harness.ir.walk import operations_within
+from harness.system.errors import BuildError
 
 STACK_ALIGNMENT = 64
 

@@ -5,7 +5,7 @@ import re
 
 from mlir import ir
 
-from harness.errors import BuildError
+from harness.system.errors import BuildError
 
 _SPACE = re.compile(r"\bptr<\d+>")
 

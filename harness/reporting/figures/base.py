@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
-from harness.errors import HarnessError, InputError
 from harness.experiment.condition import holds, names_in, parse_condition
-from harness.plurals import counted
 from harness.problem.fields import problem_fields
 from harness.reporting.distinct import first_rows, numbered
 from harness.reporting.figures.embedding import metadata
 from harness.reporting.figures.style import COLUMN_WIDTH, WIDTHS, paper_style
 from harness.reporting.frames import PROBLEM_COLUMNS, is_missing, labels_in, records, select_variants
-from harness.storage.replacing import replaced
-from harness.validation import shown
+from harness.system.errors import HarnessError, InputError
+from harness.system.plurals import counted
+from harness.system.storage.replacing import replaced
+from harness.system.validation import shown
 
 if TYPE_CHECKING:
     import pandas as pd

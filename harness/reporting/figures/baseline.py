@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from harness.errors import InputError
 from harness.reporting.captions import values_in_words
 from harness.reporting.figures.base import NothingToDraw, require_times
 from harness.reporting.frames import (
@@ -17,6 +16,7 @@ from harness.reporting.frames import (
     several_values,
     varying,
 )
+from harness.system.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,7 @@ from harness.plugins import name_of
 from harness.reporting.figures.base import FigureSettings, NothingToDraw, PanelColumn, choose_rows
 from harness.reporting.figures.stacked import Stack, StackedFigure, form_columns
 from harness.reporting.units import percent
-from harness.toolchains.nvidia import no_reader
+from harness.system.toolchains.nvidia import no_reader
 
 if TYPE_CHECKING:
     import pandas as pd

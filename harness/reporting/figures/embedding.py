@@ -11,7 +11,7 @@ import binascii
 import re
 from pathlib import Path
 
-from harness.storage.reading import read_bytes, unusable
+from harness.system.storage.reading import read_bytes, unusable
 
 MARK = "attention-harness:"
 EMBEDDED = re.compile(MARK.encode() + rb"([A-Za-z0-9+/]+=*)")

@@ -10,7 +10,7 @@ from harness.reporting.figures.base import Figure, FigureSettings, NothingToDraw
 from harness.reporting.figures.layout import Panel, PanelGrid, inches_of, new_drawing, wrap
 from harness.reporting.figures.style import FONT_SIZES, STATUS_WORDS, paper_style
 from harness.reporting.frames import labels_in, sort_key, varying
-from harness.status import FAILURES, Status
+from harness.system.status import FAILURES, Status
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence

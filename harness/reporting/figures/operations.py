@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from harness.reporting.figures.over_sizes import Scale, SizeFigure, SizeSettings
-from harness.status import Status
+from harness.system.status import Status
 
 if TYPE_CHECKING:
     import pandas as pd

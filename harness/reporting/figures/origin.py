@@ -16,7 +16,7 @@ from harness.reporting.captions import describe_commands, describe_resumes
 from harness.reporting.frames import records
 from harness.reporting.units import is_number
 from harness.results.run_folder import MANIFEST_FILE
-from harness.storage.reading import read_bytes
+from harness.system.storage.reading import read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd

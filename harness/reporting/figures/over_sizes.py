@@ -31,7 +31,7 @@ from harness.reporting.figures.style import (
 )
 from harness.reporting.frames import format_value, labels_in, records
 from harness.reporting.units import is_number, significant
-from harness.status import Status
+from harness.system.status import Status
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.reporting.frames import variant_of_labels
-from harness.status import Status
+from harness.system.status import Status
 
 if TYPE_CHECKING:
     import pandas as pd

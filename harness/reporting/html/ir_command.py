@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from harness.printable import shell_line
 from harness.problem.fields import ProblemField, problem_fields
 from harness.reporting.frames import is_missing
 from harness.reporting.summary_columns import SAME_SCALE, SAME_UNLESS_SAID
 from harness.results.frame import PARAMETER_PREFIX
+from harness.system.printable import shell_line
 
 FROM_SEQUENCES = ("batch", "seq_q", "seq_kv")
 """Fields that follow from the lengths of packed sequences."""

@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from harness.errors import HarnessError
-from harness.plurals import counted
-from harness.printable import install_line
 from harness.reporting.captions import GONE_ON, describe_code
 from harness.reporting.failures import failures_of
 from harness.reporting.html.paired_series import paired_series
@@ -27,8 +24,11 @@ from harness.reporting.panel_tables import notes_on_rates, notes_on_runs
 from harness.reporting.report_tables import ReportTables
 from harness.reporting.summary_columns import summary_title
 from harness.reporting.summary_text import PANELS_READ, SUMMARY_READ
-from harness.status import Status
-from harness.storage.reading import read_bytes
+from harness.system.errors import HarnessError
+from harness.system.plurals import counted
+from harness.system.printable import install_line
+from harness.system.status import Status
+from harness.system.storage.reading import read_bytes
 
 if TYPE_CHECKING:
     from harness.reporting.drawing import Drawn

@@ -13,8 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import cut
-from harness.measure.statistics import NORMAL_95, RUN_TO_RUN
 from harness.reporting.distinct import first_rows, numbered
 from harness.reporting.frames import (
     PROBLEM_COLUMNS,
@@ -26,6 +24,8 @@ from harness.reporting.frames import (
     records,
 )
 from harness.reporting.html.results_table import raw_number
+from harness.results.statistics import NORMAL_95, RUN_TO_RUN
+from harness.system.errors import cut
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,10 +7,10 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import cut
 from harness.reporting.frames import PROBLEM_COLUMNS, is_missing, records, varying
 from harness.reporting.summary_columns import Column, measured_columns, problem_columns
-from harness.status import FAILURES
+from harness.system.errors import cut
+from harness.system.status import FAILURES
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
 from harness.artifact.cache import ArtifactCache, cache_root
-from harness.errors import StorageError, cut
 from harness.reporting.distinct import first_rows, numbered
 from harness.reporting.frames import describe_problem, records
 from harness.reporting.html.ir_command import ir_command
-from harness.status import FAILURES
-from harness.storage.reading import read_bytes
+from harness.system.errors import StorageError, cut
+from harness.system.status import FAILURES
+from harness.system.storage.reading import read_bytes
 
 if TYPE_CHECKING:
     import numpy as np

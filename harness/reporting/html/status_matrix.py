@@ -7,13 +7,13 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import cut
 from harness.problem.attention_problem import TOLD_WITH_OTHERS
 from harness.problem.fields import problem_fields
 from harness.reporting.distinct import first_rows, numbered
 from harness.reporting.figures.matrix import cell_text
 from harness.reporting.frames import RUN_LABEL, format_value, is_missing, records, sort_key, varying
-from harness.status import FAILURES, Status
+from harness.system.errors import cut
+from harness.system.status import FAILURES, Status
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,8 +11,8 @@ from harness.problem.attention_problem import FLOP_CONVENTION
 from harness.reporting.captions import FIXED_LENGTH
 from harness.reporting.frames import PROBLEM_COLUMNS, RUN_COLUMNS, RUN_LABEL
 from harness.reporting.units import significant
-from harness.status import Status
-from harness.validation import shown
+from harness.system.status import Status
+from harness.system.validation import shown
 
 if TYPE_CHECKING:
     import pandas as pd

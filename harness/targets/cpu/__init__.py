@@ -63,7 +63,7 @@ class CpuTarget(Target):
 
     def device(self, chip: str | None) -> str:
         """Return the processor's name."""
-        from harness.machine.system import device_name
+        from harness.system.machine.system import device_name
 
         return device_name()
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from jinja2 import Template
 
-from harness.machine.memory import available_bytes
-from harness.machine.system import cache_sizes
+from harness.system.machine.memory import available_bytes
+from harness.system.machine.system import cache_sizes
 from harness.targets.cpu.bursts import best_bursts_per_second
 from harness.targets.cpu.chip import chip
 from harness.targets.cpu.object_code import compiled_here

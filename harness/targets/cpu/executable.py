@@ -17,14 +17,14 @@ import numpy as np
 
 from harness.artifact.artifact import Artifact
 from harness.artifact.bound_call import BoundCall, Executable
-from harness.errors import HarnessError, memory_for
-from harness.machine.placement import placement
-from harness.machine.poison import poison
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.changing_inputs import CHANGING
 from harness.problem.dtypes import buffer_dtype
 from harness.problem.inputs import Inputs
 from harness.problem.outputs import LOG_SUM_EXP, OUTPUT
+from harness.system.errors import HarnessError, memory_for
+from harness.system.machine.placement import placement
+from harness.system.machine.poison import poison
 from harness.targets.cpu.chip import chip
 from harness.targets.cpu.launch import OBJECT_FILE, Kernel, Launch
 from harness.targets.cpu.object_code import target_machine

@@ -7,8 +7,8 @@ from mlir import ir
 from mlir.dialects import arith
 from mlir.dialects import math as mlir_math
 
-from harness.ir import builder as b
-from harness.ir.walk import operations_within
+from harness.codegen.ir import builder as b
+from harness.codegen.ir.walk import operations_within
 
 COEFFICIENTS = (1.0, 0.6931470037, 0.2402224243, 0.0555073358, 0.0096715130, 0.0013264727)
 """Minimax polynomial of 2^r on [−½, ½] with 2^0 exact; see `tests/targets/cpu/test_exponential.py`."""

@@ -5,7 +5,7 @@ import math
 from mlir import ir
 from mlir.dialects import arith, func, scf
 
-from harness.ir.walk import functions_of, terminator_of
+from harness.codegen.ir.walk import functions_of, terminator_of
 from harness.targets.cpu.register_tiles import INNER_LOOP
 from harness.targets.cpu.scratch import append_arguments
 from harness.targets.lowering.grid_order import coordinates_of

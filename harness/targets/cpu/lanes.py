@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from mlir import ir
 from mlir.dialects import func
 
-from harness.ir.for_loop import ForLoop
-from harness.ir.slices import kept_dimensions
-from harness.ir.walk import functions_of, operations_within
-from harness.payloads.arguments import DIMENSIONS, FREE_LAYOUT
-from harness.rewrites.errors import RewriteRefusedError
+from harness.codegen.ir.for_loop import ForLoop
+from harness.codegen.ir.slices import kept_dimensions
+from harness.codegen.ir.walk import functions_of, operations_within
+from harness.codegen.payloads.arguments import DIMENSIONS, FREE_LAYOUT
+from harness.codegen.rewrites.errors import RewriteRefusedError
 
 LANE_DIMENSION = "query"
 

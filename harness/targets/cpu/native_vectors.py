@@ -10,8 +10,8 @@ import numpy as np
 from mlir import ir
 from mlir.dialects import arith, scf, vector
 
-from harness.errors import BuildError
-from harness.ir.walk import functions_of
+from harness.codegen.ir.walk import functions_of
+from harness.system.errors import BuildError
 
 Place = tuple[int, ...]
 """Leading indices of a piece, then its number along the last dimension."""

@@ -10,10 +10,10 @@ import llvmlite.binding as llvm
 from mlir import ir
 from mlir.dialects.llvm import translate_module_to_llvmir
 
-from harness.errors import BuildError
+from harness.system.errors import BuildError
+from harness.system.toolchains.host_llvm import assemble, initialize_llvm
 from harness.targets.cpu.chip import Chip, chip
 from harness.targets.object_files import code_bytes
-from harness.toolchains.host_llvm import assemble, initialize_llvm
 
 
 @dataclass(frozen=True)

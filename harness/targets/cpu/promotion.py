@@ -7,8 +7,8 @@ a tile in f32: the copies are where the `lanes` stage transposes.
 from mlir import ir
 from mlir.dialects import func
 
-from harness.ir import builder as b
-from harness.ir.walk import functions_of, operations_within
+from harness.codegen.ir import builder as b
+from harness.codegen.ir.walk import functions_of, operations_within
 from harness.targets.cpu.lanes import LaneLayout, conversions, has_one_query
 
 

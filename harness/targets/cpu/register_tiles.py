@@ -11,8 +11,8 @@ from mlir import ir
 from mlir.dialects import scf, transform
 from mlir.dialects.transform import structured
 
-from harness.ir import builder as b
-from harness.ir.walk import operations_within
+from harness.codegen.ir import builder as b
+from harness.codegen.ir.walk import operations_within
 from harness.targets.cpu.register_tile import RegisterTile
 from harness.targets.lowering.transforms import run_sequence
 

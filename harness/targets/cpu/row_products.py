@@ -11,10 +11,10 @@ from mlir import ir
 from mlir.dialects import arith, scf
 from mlir.dialects import math as mlir_math
 
-from harness.ir import builder as b
-from harness.ir.constants import constant_of_fill
-from harness.ir.walk import functions_of, operations_within
-from harness.rewrites.ranges import add
+from harness.codegen.ir import builder as b
+from harness.codegen.ir.constants import constant_of_fill
+from harness.codegen.ir.walk import functions_of, operations_within
+from harness.codegen.rewrites.ranges import add
 from harness.targets.cpu.lanes import has_one_query
 from harness.targets.cpu.register_tiles import IN_ORDER
 

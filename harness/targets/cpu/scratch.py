@@ -5,7 +5,7 @@ import math
 from mlir import ir
 from mlir.dialects import arith, func, memref
 
-from harness.ir.walk import functions_of, operations_within
+from harness.codegen.ir.walk import functions_of, operations_within
 
 ALIGNMENT = 64
 """Bytes: a cache line, and the widest vector register."""

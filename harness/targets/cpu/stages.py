@@ -6,9 +6,9 @@ from pathlib import Path
 
 from mlir import ir
 
-from harness.errors import BuildError
-from harness.ir.walk import functions_of
-from harness.rewrites.simplifications import decompose_all_pads
+from harness.codegen.ir.walk import functions_of
+from harness.codegen.rewrites.simplifications import decompose_all_pads
+from harness.system.errors import BuildError
 from harness.targets.base import Stage
 from harness.targets.cpu.chip import Chip
 from harness.targets.cpu.exponential import expand_exponentials

@@ -6,8 +6,8 @@ The code has no library to call for them.
 from mlir import ir
 from mlir.dialects import vector
 
-from harness.ir import builder as b
-from harness.ir.walk import operations_within
+from harness.codegen.ir import builder as b
+from harness.codegen.ir.walk import operations_within
 from harness.targets.lowering.transforms import run_passes
 
 COPY = "memref.copy"

@@ -5,7 +5,7 @@ import numpy as np
 from mlir import ir
 from mlir.dialects import arith, vector
 
-from harness.ir.walk import operations_within
+from harness.codegen.ir.walk import operations_within
 from harness.targets.lowering.transforms import run_passes, run_script
 
 LOWER_CONTRACTIONS = """

@@ -3,18 +3,18 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+from harness.system.toolchains.nvidia import INSTALL, version
 from harness.targets.base import Capability, TargetOptions
 from harness.targets.cuda import device as device_executor
 from harness.targets.cuda.chips import CHIPS, runs_on
 from harness.targets.executors import is_installed
 from harness.targets.gpu.target import GpuTarget
-from harness.toolchains.nvidia import INSTALL, version
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from harness.artifact.artifact import Artifact
-    from harness.bounds.listing import LoopListing
+    from harness.codegen.bounds.listing import LoopListing
     from harness.targets.gpu.vendor import Vendor
 
 METRICS_BY_TOOL = {"ptxas": "registers, spills, occupancy", "nvdisasm": "machine instructions"}

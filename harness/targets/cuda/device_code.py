@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from harness.bounds.loop_model import LoopModel, Unmodelled
+from harness.codegen.bounds.loop_model import LoopModel, Unmodelled
 from harness.targets.cuda import ptx
 from harness.targets.cuda.device import CUBIN_FILE, PTX_FILE
 from harness.targets.cuda.kernel_bounds import kernel_bounds

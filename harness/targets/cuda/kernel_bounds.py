@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.artifact.artifact import Artifact
-from harness.bounds.instruction import Instruction
-from harness.bounds.listing import ListedInstruction, LoopListing
-from harness.bounds.loop_model import KernelLoop, LoopModel, Residency, Unmodelled, model_loop
+from harness.codegen.bounds.instruction import Instruction
+from harness.codegen.bounds.listing import ListedInstruction, LoopListing
+from harness.codegen.bounds.loop_model import KernelLoop, LoopModel, Residency, Unmodelled, model_loop
 from harness.plugins import chip_of
+from harness.system.toolchains.nvidia import no_reader, program
 from harness.targets.cuda import sass_loops
 from harness.targets.cuda.device import CUBIN_FILE
 from harness.targets.cuda.modelled_chips import ModelledChip, modelled_chip
@@ -17,7 +18,6 @@ from harness.targets.cuda.nvdisasm import class_of, disassembled
 from harness.targets.cuda.sass import SassFunction, SassInstruction, parse
 from harness.targets.cuda.sass_costs import costs
 from harness.targets.gpu.launch import GpuKernel, GpuLaunch
-from harness.toolchains.nvidia import no_reader, program
 
 TF32_PRODUCTS = 3
 """Products of tf32 that make one of f32, in kernels of this harness and in Triton's."""

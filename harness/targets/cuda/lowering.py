@@ -2,6 +2,7 @@
 
 from mlir import ir
 
+from harness.system.toolchains.llvm import run_llvm_tool
 from harness.targets.base import Stage
 from harness.targets.cuda import ptxas
 from harness.targets.cuda.chips import CHIPS
@@ -10,7 +11,6 @@ from harness.targets.gpu.kernel_build import KernelBuild, on_module
 from harness.targets.gpu.llvm_ir import to_llvm_ir
 from harness.targets.gpu.own_operations import by_intrinsic, replace_operations
 from harness.targets.lowering.transforms import CANONICALIZE, run_passes
-from harness.toolchains.llvm import run_llvm_tool
 
 APPROXIMATIONS = {
     "math.exp2": by_intrinsic("llvm.nvvm.ex2.approx.ftz.f"),

@@ -11,8 +11,8 @@ shared memory 32 banks of 4 bytes a clock.  A100, H100: NVIDIA's white papers on
 
 from dataclasses import dataclass, replace
 
-from harness.bounds.loop_model import Unmodelled
-from harness.bounds.multiprocessor import Multiprocessor
+from harness.codegen.bounds.loop_model import Unmodelled
+from harness.codegen.bounds.multiprocessor import Multiprocessor
 from harness.targets.cuda.chips import CHIPS
 from harness.targets.cuda.multiprocessor import WARP_LANES
 

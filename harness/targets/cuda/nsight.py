@@ -1,6 +1,6 @@
 """Hardware counters of a case, read by NVIDIA's Nsight Compute (`ncu`).
 
-Counters are of what the model of a main loop predicts (`harness.bounds`): how busy each part of a
+Counters are of what the model of a main loop predicts (`harness.codegen.bounds`): how busy each part of a
 multiprocessor is, instructions, conflicts in shared memory, traffic.  Nothing here was seen on a device yet.
 
 Source: Nsight Compute CLI and Profiling Guide, "Metrics Reference".
@@ -12,8 +12,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from harness.errors import UnsupportedError
-from harness.processes.programs import run_program
+from harness.system.errors import UnsupportedError
+from harness.system.processes.programs import run_program
 
 PROGRAM = "ncu"
 MISSING = "install NVIDIA's Nsight Compute (ncu)"

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from harness.processes.programs import run_program
-from harness.toolchains.nvidia import program
+from harness.system.processes.programs import run_program
+from harness.system.toolchains.nvidia import program
 
 TIME_LIMIT_S = 60.0
 

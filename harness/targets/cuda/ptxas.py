@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.processes.programs import run_program
+from harness.system.processes.programs import run_program
+from harness.system.toolchains.nvidia import program
 from harness.targets.cuda.multiprocessor import resident_workgroups
 from harness.targets.cuda.nvdisasm import counted, disassembled
 from harness.targets.cuda.ptx import with_residents
 from harness.targets.gpu.kernel_metrics import KernelMetrics
 from harness.targets.gpu.launch import GpuKernel
-from harness.toolchains.nvidia import program
 
 ENTRY = re.compile(r"Compiling entry function '([^']+)'")
 USED_REGISTERS = re.compile(r"Used (\d+) registers")

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from harness.bounds.instruction import ALU, FMA, SPECIAL, TENSOR, UNIFORM, Instruction, Order
-from harness.bounds.loop_model import Unmodelled
+from harness.codegen.bounds.instruction import ALU, FMA, SPECIAL, TENSOR, UNIFORM, Instruction, Order
+from harness.codegen.bounds.loop_model import Unmodelled
 from harness.targets.cuda.modelled_chips import ModelledChip
 from harness.targets.cuda.sass import SassInstruction
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from harness.bounds.loop_model import Unmodelled
+from harness.codegen.bounds.loop_model import Unmodelled
 from harness.targets.cuda.nvdisasm import class_of
 from harness.targets.cuda.sass import SassFunction, SassInstruction
 

@@ -3,9 +3,9 @@
 from functools import partial
 
 from harness.artifact.artifact import Loader
+from harness.codegen.layouts.instructions import nvidia
+from harness.codegen.layouts.shared_memory_model import Banks, SharedMemoryModel, consecutive_phases
 from harness.emulator.devices import device as emulated_device
-from harness.layouts.instructions import nvidia
-from harness.layouts.shared_memory_model import Banks, SharedMemoryModel, consecutive_phases
 from harness.targets.cuda import device as device_executor
 from harness.targets.cuda.chips import capability, chip_named
 from harness.targets.cuda.multiprocessor import REGISTERS_OF_LANE, WARP_LANES, resident_workgroups
@@ -51,7 +51,7 @@ DEVICE_LOADER = Loader(
 
 
 def _code_generation() -> CodeGeneration:
-    from harness.layouts.distribution.nvidia.rules import RULES
+    from harness.codegen.layouts.distribution.nvidia.rules import RULES
     from harness.targets.cuda.lowering import EMISSION, LOWERING
 
     return CodeGeneration(RULES, LOWERING, EMISSION)

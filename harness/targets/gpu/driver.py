@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from harness.artifact.device_facts import DriverMetrics
-from harness.errors import HarnessError
+from harness.system.errors import HarnessError
 from harness.targets.gpu.launch import GpuKernel
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ class Driver(ABC):
     def allocate(self, bytes_: int, name: str, *, is_input: bool) -> DeviceMemory:
         """Return memory for a buffer of this name, an input if kernels only read it; raises `MemoryError`.
 
-        Kernels count on an address that is a multiple of `harness.layouts.alignment.BUFFER_ALIGNMENT` bytes.
+        Kernels count on an address that is a multiple of `harness.codegen.layouts.alignment.BUFFER_ALIGNMENT`
+        bytes.
         """
 
     @abstractmethod

@@ -3,7 +3,7 @@
 from harness.emulator.device_code import EmulatorCode, compile_for_emulator
 from harness.emulator.devices import Device
 from harness.emulator.native_library import MISSING, compiler
-from harness.errors import BuildError, InputError
+from harness.system.errors import BuildError, InputError
 from harness.targets.base import Stage
 from harness.targets.lowering.stage_recorder import StageRecorder
 

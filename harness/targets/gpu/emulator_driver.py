@@ -14,8 +14,8 @@ from harness.emulator.launching import MAXIMUM_PROCESSES, DeviceBuffer, LaunchSe
 from harness.emulator.loading import LoadedKernel
 from harness.emulator.native_library import ONE_AT_A_TIME
 from harness.emulator.saved_code import load_saved
-from harness.errors import EmulatorFindingsError
-from harness.machine.cores import allotted_cores
+from harness.system.errors import EmulatorFindingsError
+from harness.system.machine.cores import allotted_cores
 from harness.targets.gpu.driver import Driver, Enqueue
 from harness.targets.gpu.executable import GpuKernels
 from harness.targets.gpu.launch import GpuKernel, GpuLaunch

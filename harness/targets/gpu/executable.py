@@ -8,13 +8,13 @@ import numpy as np
 
 from harness.artifact.bound_call import BoundCall, Executable, Sample
 from harness.artifact.device_facts import DriverMetrics
-from harness.errors import memory_for
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.changing_inputs import CHANGING
 from harness.problem.dtypes import buffer_dtype
 from harness.problem.inputs import Inputs
 from harness.problem.outputs import OUTPUT
 from harness.problem.pages import Paging
+from harness.system.errors import memory_for
 from harness.targets.gpu.driver import CallGraphs, DeviceMemory, Driver
 from harness.targets.gpu.event_timer import EventTimer, call_graphs
 from harness.targets.gpu.launch import POISON, GpuLaunch

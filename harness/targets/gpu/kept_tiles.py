@@ -6,10 +6,10 @@ All lanes arrive at the end of an iteration that writes: others read its tiles a
 from mlir import ir
 from mlir.dialects import gpu
 
-from harness.errors import UnsupportedError
-from harness.ir.walk import operations_within, terminator_of
-from harness.layouts.workgroup_memory import workgroup_buffer
-from harness.payloads.arguments import KEEPS_TILES
+from harness.codegen.ir.walk import operations_within, terminator_of
+from harness.codegen.layouts.workgroup_memory import workgroup_buffer
+from harness.codegen.payloads.arguments import KEEPS_TILES
+from harness.system.errors import UnsupportedError
 from harness.targets.gpu.vendor import Staging
 
 ALLOCATION = "memref.alloc"

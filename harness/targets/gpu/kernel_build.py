@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from mlir import ir
 
-from harness.bounds.loop_model import LoopModel
+from harness.codegen.bounds.loop_model import LoopModel
+from harness.codegen.layouts.analysis import LayoutAnalysis
+from harness.codegen.layouts.warp_tiling import WarpTiling
 from harness.emulator.device_code import EmulatorCode
-from harness.errors import BuildError
-from harness.layouts.analysis import LayoutAnalysis
-from harness.layouts.warp_tiling import WarpTiling
+from harness.system.errors import BuildError
 from harness.targets.gpu.kernel_function import KernelShape
 from harness.targets.gpu.kernel_metrics import KernelMetrics
 from harness.targets.gpu.launch import GpuKernel

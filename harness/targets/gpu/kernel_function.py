@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from mlir import ir
 from mlir.dialects import arith, gpu, memref
 
-from harness.errors import BuildError
-from harness.layouts.analysis import LayoutAnalysis
-from harness.layouts.distribution.distributor import Distributor, VendorRule
-from harness.layouts.distribution.lane_coordinates import LaneCoordinates, index
-from harness.layouts.distribution.rules import rules_with
+from harness.codegen.layouts.analysis import LayoutAnalysis
+from harness.codegen.layouts.distribution.distributor import Distributor, VendorRule
+from harness.codegen.layouts.distribution.lane_coordinates import LaneCoordinates, index
+from harness.codegen.layouts.distribution.rules import rules_with
+from harness.system.errors import BuildError
 from harness.targets.gpu.shared_memory import ALIGNMENT, place
 from harness.targets.lowering.grid_order import coordinates_of
 

@@ -7,7 +7,7 @@ the other one, the probabilities, rounded to the same type.
 from mlir import ir
 from mlir.dialects import arith
 
-from harness.ir.walk import operations_within, producer_of
+from harness.codegen.ir.walk import operations_within, producer_of
 from harness.targets.lowering.transforms import run_passes
 
 WIDENING = "arith.extf"

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from mlir import ir
 from mlir.dialects import arith, llvm, vector
 
-from harness.errors import BuildError
-from harness.ir.walk import operations_within
+from harness.codegen.ir.walk import operations_within
+from harness.system.errors import BuildError
 
 Replacement = Callable[[ir.OpView], ir.Value | None]
 """Emits what stands for an operation of one result, at its place; None where the operation stays."""

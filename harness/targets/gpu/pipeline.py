@@ -6,9 +6,9 @@ from pathlib import Path
 
 from mlir import ir
 
-from harness.ir.walk import functions_of
-from harness.layouts.analysis import LayoutAnalysis
-from harness.layouts.partial_sums import defer_row_sums
+from harness.codegen.ir.walk import functions_of
+from harness.codegen.layouts.analysis import LayoutAnalysis
+from harness.codegen.layouts.partial_sums import defer_row_sums
 from harness.targets.base import Stage
 from harness.targets.gpu.emulation import EMULATED, emulate
 from harness.targets.gpu.kept_tiles import keep_in_shared_memory

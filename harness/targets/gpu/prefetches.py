@@ -7,11 +7,11 @@ the iteration's products go on meanwhile.
 from mlir import ir
 from mlir.dialects import arith, memref
 
-from harness.ir.builder import index
-from harness.ir.for_loop import ForLoop
-from harness.ir.walk import operations_within
-from harness.layouts.constraints import in_shared_memory
-from harness.layouts.distribution.transfers import PREFETCHED_TILE
+from harness.codegen.ir.builder import index
+from harness.codegen.ir.for_loop import ForLoop
+from harness.codegen.ir.walk import operations_within
+from harness.codegen.layouts.constraints import in_shared_memory
+from harness.codegen.layouts.distribution.transfers import PREFETCHED_TILE
 
 READ, PRODUCT = "vector.transfer_read", "vector.contract"
 NEAREST = 3

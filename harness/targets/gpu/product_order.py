@@ -10,9 +10,9 @@ from enum import Enum
 
 from mlir import ir
 
-from harness.ir.walk import operations_within
-from harness.layouts.constraints import in_shared_memory
-from harness.layouts.distribution.transfers import BY_STEP
+from harness.codegen.ir.walk import operations_within
+from harness.codegen.layouts.constraints import in_shared_memory
+from harness.codegen.layouts.distribution.transfers import BY_STEP
 
 LOOP, KERNEL = "scf.for", "gpu.func"
 WITHOUT_BUFFERS = ("arith.", "math.")

@@ -6,8 +6,8 @@ enough of them a product takes it each time from shared memory, or from where la
 
 from mlir import ir
 
-from harness.ir.walk import functions_of, operations_within
-from harness.layouts.constraints import in_shared_memory
+from harness.codegen.ir.walk import functions_of, operations_within
+from harness.codegen.layouts.constraints import in_shared_memory
 from harness.targets.gpu.shared_memory import place
 
 

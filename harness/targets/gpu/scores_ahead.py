@@ -8,8 +8,8 @@ one product too many has been computed, of the last tile once more.
 from mlir import ir
 from mlir.dialects import arith, scf
 
-from harness.ir.for_loop import ForLoop
-from harness.ir.walk import operations_within
+from harness.codegen.ir.for_loop import ForLoop
+from harness.codegen.ir.walk import operations_within
 
 
 def compute_scores_ahead(function: ir.OpView) -> None:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import arith, gpu
 
-from harness.ir.builder import index
-from harness.ir.for_loop import ForLoop
+from harness.codegen.ir.builder import index
+from harness.codegen.ir.for_loop import ForLoop
 from harness.targets.gpu.staged_tile import Staged, is_before, wait_for_readers, when
 from harness.targets.gpu.vendor import Staging
 

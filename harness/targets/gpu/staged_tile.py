@@ -8,15 +8,15 @@ from functools import cached_property
 from mlir import ir
 from mlir.dialects import affine, arith, gpu, scf, vector
 
-from harness.errors import BuildError
-from harness.ir.builder import index
-from harness.ir.for_loop import ForLoop
-from harness.layouts.analysis import wanted_operand
-from harness.layouts.bank_conflicts import TileAccess, least_conflicting_pitch
-from harness.layouts.constraints import is_vector
-from harness.layouts.layout import Layout
-from harness.layouts.warp_tiling import WarpTiling
-from harness.layouts.workgroup_memory import is_body_of_workgroup, workgroup_buffer
+from harness.codegen.ir.builder import index
+from harness.codegen.ir.for_loop import ForLoop
+from harness.codegen.layouts.analysis import wanted_operand
+from harness.codegen.layouts.bank_conflicts import TileAccess, least_conflicting_pitch
+from harness.codegen.layouts.constraints import is_vector
+from harness.codegen.layouts.layout import Layout
+from harness.codegen.layouts.warp_tiling import WarpTiling
+from harness.codegen.layouts.workgroup_memory import is_body_of_workgroup, workgroup_buffer
+from harness.system.errors import BuildError
 from harness.targets.gpu.vendor import Staging
 
 PITCH_BYTES = 8

@@ -11,13 +11,13 @@ import math
 from mlir import ir
 from mlir.dialects import arith, gpu
 
-from harness.ir.builder import index
-from harness.ir.for_loop import ForLoop
-from harness.ir.transfers import FIRST_INDEX
-from harness.ir.walk import operations_within, terminator_of
-from harness.layouts.distribution.transfers import alignment_of_rows, bytes_of
-from harness.layouts.shared_memory_model import WIDEST_ACCESS_BYTES
-from harness.layouts.warp_tiling import WarpTiling
+from harness.codegen.ir.builder import index
+from harness.codegen.ir.for_loop import ForLoop
+from harness.codegen.ir.transfers import FIRST_INDEX
+from harness.codegen.ir.walk import operations_within, terminator_of
+from harness.codegen.layouts.distribution.transfers import alignment_of_rows, bytes_of
+from harness.codegen.layouts.shared_memory_model import WIDEST_ACCESS_BYTES
+from harness.codegen.layouts.warp_tiling import WarpTiling
 from harness.targets.gpu.single_slots import can_take_turns, read_in_turn
 from harness.targets.gpu.staged_tile import Staged, is_before, slots_of, wait_for_readers, when
 from harness.targets.gpu.vendor import Staging

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from harness.errors import UnsupportedError
 from harness.problem.case import ParameterValue
+from harness.system.errors import UnsupportedError
 from harness.targets.base import TargetOptions
 from harness.targets.gpu.tile_choice import WorkgroupTile
 from harness.targets.gpu.vendor import Vendor

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from harness.artifact.artifact import EMULATING, Artifact
-from harness.machine.gpus import GpuDevice, devices
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
+from harness.system.machine.gpus import GpuDevice, devices
 from harness.targets.base import Capability, GridOrder, Stage, Target, TargetOptions, TileSizes, chip_of
 from harness.targets.executors import wanted_executor
 from harness.targets.gpu.launch import GpuLaunch
@@ -171,7 +171,7 @@ class GpuTarget(Target):
         )
 
     def _build(self) -> Capability:
-        from harness.toolchains.iree import installed
+        from harness.system.toolchains.iree import installed
 
         builders = "this harness and IREE" if self.is_of_iree and installed() else "this harness"
         detail = f"by {builders}: chips {', '.join(self.descriptions)}"

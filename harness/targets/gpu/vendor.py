@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from harness.artifact.artifact import Loader
+from harness.codegen.layouts.matrix_instruction import MatrixInstruction
+from harness.codegen.layouts.shared_memory_model import SharedMemoryModel
 from harness.emulator.devices import Device
-from harness.errors import UnsupportedError
-from harness.layouts.matrix_instruction import MatrixInstruction
-from harness.layouts.shared_memory_model import SharedMemoryModel
+from harness.system.errors import UnsupportedError
 from harness.targets.base import Stage
 from harness.targets.gpu.launch import GpuKernel
 
 if TYPE_CHECKING:
-    from harness.layouts.distribution.distributor import VendorRule
+    from harness.codegen.layouts.distribution.distributor import VendorRule
 
 
 @dataclass(frozen=True)

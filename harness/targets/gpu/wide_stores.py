@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 from mlir import ir
 
-from harness.ir.transfers import FIRST_INDEX
-from harness.ir.walk import operations_within
-from harness.layouts.bank_conflicts import TileAccess, least_conflicting_pitch
-from harness.layouts.constraints import in_shared_memory
-from harness.layouts.contiguous_accesses import contiguous_accesses
-from harness.layouts.distribution.transfers import LAST_AXIS, alignment_of, bytes_of, open_axes
-from harness.layouts.layout import Layout
-from harness.layouts.shared_memory_model import WIDEST_ACCESS_BYTES, SharedMemoryModel
-from harness.layouts.warp_tiling import WarpTiling
-from harness.layouts.workgroup_memory import LEAST_BITS, exchanged, is_body_of_workgroup
+from harness.codegen.ir.transfers import FIRST_INDEX
+from harness.codegen.ir.walk import operations_within
+from harness.codegen.layouts.bank_conflicts import TileAccess, least_conflicting_pitch
+from harness.codegen.layouts.constraints import in_shared_memory
+from harness.codegen.layouts.contiguous_accesses import contiguous_accesses
+from harness.codegen.layouts.distribution.transfers import LAST_AXIS, alignment_of, bytes_of, open_axes
+from harness.codegen.layouts.layout import Layout
+from harness.codegen.layouts.shared_memory_model import WIDEST_ACCESS_BYTES, SharedMemoryModel
+from harness.codegen.layouts.warp_tiling import WarpTiling
+from harness.codegen.layouts.workgroup_memory import LEAST_BITS, exchanged, is_body_of_workgroup
 from harness.targets.gpu.shared_memory import place
 
 

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from harness.errors import UnsupportedError
-from harness.layouts.matrix_instruction import MatrixInstruction
-from harness.layouts.warp_tiling import WarpTiling
+from harness.codegen.layouts.matrix_instruction import MatrixInstruction
+from harness.codegen.layouts.warp_tiling import WarpTiling
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.dtypes import itemsize
+from harness.system.errors import UnsupportedError
 from harness.targets.base import TileSizes
 from harness.targets.gpu.strategy import GpuOptions, Strategy, choose
 from harness.targets.gpu.tile_choice import WorkgroupTile, bands_of_warp

@@ -3,8 +3,8 @@
 from mlir import ir
 from mlir.dialects import func
 
-from harness.errors import BuildError
-from harness.ir.walk import functions_of, terminator_of
+from harness.codegen.ir.walk import functions_of, terminator_of
+from harness.system.errors import BuildError
 from harness.targets.lowering.transforms import run_passes
 
 

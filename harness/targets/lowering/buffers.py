@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from harness.errors import InputError
 from harness.problem.dtypes import buffer_dtype, itemsize
 from harness.problem.outputs import OUTPUTS
+from harness.system.errors import InputError
 
 if TYPE_CHECKING:
     from mlir import ir
@@ -81,7 +81,7 @@ def describe_buffers(function: "ir.OpView") -> tuple[Buffer, ...]:
     """Read a kernel's buffers off its bufferized function."""
     from mlir import ir
 
-    from harness.payloads.arguments import BUFFER, GIVEN_SHAPE, is_workspace
+    from harness.codegen.payloads.arguments import BUFFER, GIVEN_SHAPE, is_workspace
 
     buffers = []
     for buffer_type, of_argument in zip(function.type.inputs, function.arg_attrs, strict=True):

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import tensor, vector
 
-from harness.ir.constants import constant_index
-from harness.ir.slices import mixed_values
-from harness.ir.walk import operations_within
+from harness.codegen.ir.constants import constant_index
+from harness.codegen.ir.slices import mixed_values
+from harness.codegen.ir.walk import operations_within
 
 
 def write_where_kept(module: ir.Module) -> None:

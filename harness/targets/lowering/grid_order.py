@@ -11,14 +11,14 @@ import numpy as np
 from mlir import ir
 from mlir.dialects import arith
 
-from harness.costs.costs import NotCountable
-from harness.costs.expressions import Bindings, Variable
-from harness.costs.operations.integers import INTEGERS, integer_constant
-from harness.costs.trees import CostTree, Fixed, loop, sequence
-from harness.costs.walk import Walk
-from harness.ir import builder as b
-from harness.ir.for_loop import ForLoop
-from harness.ir.walk import functions_of
+from harness.codegen.costs.costs import NotCountable
+from harness.codegen.costs.expressions import Bindings, Variable
+from harness.codegen.costs.operations.integers import INTEGERS, integer_constant
+from harness.codegen.costs.trees import CostTree, Fixed, loop, sequence
+from harness.codegen.costs.walk import Walk
+from harness.codegen.ir import builder as b
+from harness.codegen.ir.for_loop import ForLoop
+from harness.codegen.ir.walk import functions_of
 
 ITERATIONS = "iterations"
 

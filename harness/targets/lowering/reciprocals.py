@@ -6,7 +6,7 @@ A product with a reciprocal differs from the quotient by a rounding or two.
 from mlir import ir
 from mlir.dialects import arith
 
-from harness.ir.walk import operations_within
+from harness.codegen.ir.walk import operations_within
 
 REPEATING = ("vector.broadcast", "vector.transpose")
 """Operations that repeat or rearrange the elements of a vector."""

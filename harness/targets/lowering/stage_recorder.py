@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.artifact.reached_stages import ReachedStage, reached_stages
-from harness.errors import raised_in
+from harness.system.errors import raised_in
 from harness.targets.base import Stage
 
 

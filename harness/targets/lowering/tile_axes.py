@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import memref
 
-from harness.ir.transfers import FIRST_INDEX
-from harness.ir.walk import operations_within
+from harness.codegen.ir.transfers import FIRST_INDEX
+from harness.codegen.ir.walk import operations_within
 
 
 def see_tiles_along_last_axes(function: ir.OpView) -> None:

@@ -6,7 +6,7 @@ from mlir import ir, passmanager
 from mlir.dialects import transform
 from mlir.dialects.transform import interpreter
 
-from harness.errors import BuildError
+from harness.system.errors import BuildError
 
 CANONICALIZE = "canonicalize{top-down=false}"
 """From the uses of values to what gives them: the pass ends with the same IR as the other way round, but

@@ -6,7 +6,7 @@ from mlir import ir
 from mlir.dialects import transform
 from mlir.dialects.transform import loop, structured
 
-from harness.ir.walk import operations_within
+from harness.codegen.ir.walk import operations_within
 from harness.targets.lowering.transforms import run_passes, run_script, run_sequence
 
 VECTORIZE = """

@@ -7,10 +7,10 @@ it out of the loop then has indices to change, and no part of the buffer to make
 from mlir import ir
 from mlir.dialects import arith
 
-from harness.ir.builder import index
-from harness.ir.slices import mixed_values
-from harness.ir.transfers import FIRST_INDEX
-from harness.ir.walk import operations_within
+from harness.codegen.ir.builder import index
+from harness.codegen.ir.slices import mixed_values
+from harness.codegen.ir.transfers import FIRST_INDEX
+from harness.codegen.ir.walk import operations_within
 
 PART = "memref.subview"
 

@@ -3,9 +3,9 @@
 from importlib.metadata import version
 from typing import TYPE_CHECKING, ClassVar
 
+from harness.system.toolchains import iree
 from harness.targets.gpu.target import GpuTarget
 from harness.targets.rocm.chips import CHIPS
-from harness.toolchains import iree
 
 if TYPE_CHECKING:
     from harness.targets.gpu.vendor import Vendor

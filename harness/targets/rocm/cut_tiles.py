@@ -6,8 +6,8 @@ registers are full, others are spilled for it.
 
 from mlir import ir
 
-from harness.ir.for_loop import ForLoop
-from harness.ir.walk import operations_within
+from harness.codegen.ir.for_loop import ForLoop
+from harness.codegen.ir.walk import operations_within
 
 OF_LOOP = "llvm.loop_annotation"
 """Attribute of a loop, and of its last branch after lowering."""

@@ -5,7 +5,8 @@ from functools import partial
 
 from mlir import ir
 
-from harness.ir.walk import operations_within
+from harness.codegen.ir.walk import operations_within
+from harness.system.toolchains import amd
 from harness.targets.base import Stage
 from harness.targets.gpu.kernel_build import DeviceCode, KernelBuild, on_module
 from harness.targets.gpu.kernel_metrics import instructions, least_occupancy, registers_by_kernel
@@ -27,7 +28,6 @@ from harness.targets.rocm.cut_tiles import (
 )
 from harness.targets.rocm.instruction_classes import instruction_classes
 from harness.targets.rocm.own_instructions import use_instructions
-from harness.toolchains import amd
 
 
 def _passes(chip: str) -> str:

@@ -5,8 +5,8 @@ from collections.abc import Collection
 from mlir import ir
 from mlir.dialects import amdgpu, llvm, rocdl
 
-from harness.ir.constants import constant_index
-from harness.ir.walk import operations_within
+from harness.codegen.ir.constants import constant_index
+from harness.codegen.ir.walk import operations_within
 from harness.targets.gpu.own_operations import (
     Replacement,
     by_intrinsic,

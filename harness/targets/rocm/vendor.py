@@ -6,16 +6,16 @@ from functools import partial
 from types import MappingProxyType
 
 from harness.artifact.artifact import Loader
-from harness.emulator.devices import device as emulated_device
-from harness.layouts.instructions import amd
-from harness.layouts.matrix_instruction import MatrixInstruction, named
-from harness.layouts.shared_memory_model import (
+from harness.codegen.layouts.instructions import amd
+from harness.codegen.layouts.matrix_instruction import MatrixInstruction, named
+from harness.codegen.layouts.shared_memory_model import (
     WIDEST_ACCESS_BYTES,
     Banks,
     LaneGroups,
     SharedMemoryModel,
     consecutive_phases,
 )
+from harness.emulator.devices import device as emulated_device
 from harness.targets.gpu.vendor import CodeGeneration, Multiprocessors, Staging, Vendor
 from harness.targets.rocm.chips import CHIPS, Chip, Feature, resident_workgroups
 

@@ -3,9 +3,9 @@
 from mlir import ir
 from mlir.dialects import arith, gpu, llvm, math, vector
 
-from harness.errors import BuildError
-from harness.ir.constants import constant_index
-from harness.ir.walk import operations_within, producer_of
+from harness.codegen.ir.constants import constant_index
+from harness.codegen.ir.walk import operations_within, producer_of
+from harness.system.errors import BuildError
 from harness.targets.gpu.own_operations import Replacement, maximum_of_numbers
 from harness.targets.xegpu.chips import SUB_GROUP
 

@@ -2,6 +2,7 @@
 
 from mlir import ir
 
+from harness.system.toolchains import intel, spirv_val
 from harness.targets.base import Stage
 from harness.targets.gpu.kernel_build import KernelBuild, on_module
 from harness.targets.gpu.llvm_ir import to_llvm_ir
@@ -16,7 +17,6 @@ from harness.targets.xegpu.lane_operations import (
     declare_arrays_first,
     require_lowered,
 )
-from harness.toolchains import intel, spirv_val
 
 TO_XEVM = (
     "canonicalize",

@@ -3,8 +3,8 @@
 from functools import partial
 
 from harness.artifact.artifact import Loader
+from harness.codegen.layouts.instructions import intel
 from harness.emulator.devices import device as emulated_device
-from harness.layouts.instructions import intel
 from harness.targets.gpu.vendor import CodeGeneration, Multiprocessors, Vendor
 from harness.targets.xegpu import processor
 from harness.targets.xegpu.chips import CHIPS, resident_workgroups
@@ -32,7 +32,7 @@ PROCESSOR_LOADER = Loader(
 
 
 def _code_generation() -> CodeGeneration:
-    from harness.layouts.distribution.intel.rules import RULES
+    from harness.codegen.layouts.distribution.intel.rules import RULES
     from harness.targets.xegpu.lowering import EMISSION, LOWERING
 
     return CodeGeneration(rules=RULES, lowering=LOWERING, emission=EMISSION)

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from harness.errors import InputError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs
+from harness.system.errors import InputError
 
 
 def mask_shape(problem: AttentionProblem) -> tuple[int, int, int, int] | None:

@@ -7,14 +7,14 @@ import pytest
 from iree_modules import ATTENTION
 from test_iree_runtime import without_barrier
 
+from harness.bench.row_maker import CaseRecord
+from harness.bench.running.checking import CheckFailure, check_case
+from harness.bench.running.expectations import ExpectationFiles
+from harness.bench.running.group import TIMED_EXECUTORS
+from harness.bench.workers.process import WorkerProcess
 from harness.oracle.expected import expect
 from harness.problem.inputs import make_inputs
-from harness.results.row_maker import CaseRecord
-from harness.running.checking import CheckFailure, check_case
-from harness.running.expectations import ExpectationFiles
-from harness.running.group import TIMED_EXECUTORS
-from harness.status import Status
-from harness.workers.process import WorkerProcess
+from harness.system.status import Status
 
 
 @pytest.fixture

@@ -19,10 +19,10 @@ from harness.emulator.drivers.registry import load_image
 from harness.emulator.findings import FindingKind
 from harness.emulator.launching import FORWARD, REVERSED, LaunchSettings
 from harness.emulator.saved_code import load_saved, save
-from harness.errors import EmulatorFindingsError, HarnessError
 from harness.oracle.expected import expect
 from harness.problem.dtypes import numpy_dtype
 from harness.problem.inputs import make_inputs
+from harness.system.errors import EmulatorFindingsError, HarnessError
 from harness.variants.baselines.iree.calls import load_on_device
 from harness.variants.baselines.iree.emulated import EmulatedExecutable, load
 

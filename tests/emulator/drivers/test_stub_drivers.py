@@ -9,7 +9,7 @@ import pytest
 
 from harness.emulator.drivers.stub import LIBRARY_NAMES, stub
 from harness.emulator.native_library import driver_file, library
-from harness.errors import InputError
+from harness.system.errors import InputError
 
 SUCCESS, INVALID_VALUE, NOT_SUPPORTED = 0, 1, 801
 

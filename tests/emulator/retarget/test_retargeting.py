@@ -7,7 +7,7 @@ from snippets import DATA, amd, lines_of, nvidia, retargeted
 
 from harness.emulator.retarget.retargeted import SharedArray
 from harness.emulator.retarget.shared_arrays import RED_ZONE
-from harness.errors import BuildError
+from harness.system.errors import BuildError
 
 # ------------------------------------------------------------------ accesses
 

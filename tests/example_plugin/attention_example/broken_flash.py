@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from unittest import mock
 
-from harness.errors import UnsupportedError
+from harness.system.errors import UnsupportedError
 from harness.variants.flash import Flash
 from harness.variants.generated import TileParameters
 from harness.variants.schedule import Step
@@ -57,8 +57,8 @@ def _refuse(module: "ir.Module") -> None:
 
 
 def _without_rescaling(step: Step, module: "ir.Module") -> None:
-    from harness.dialect import decomposition
-    from harness.rewrites import simplifications
+    from harness.codegen.dialect import decomposition
+    from harness.codegen.rewrites import simplifications
 
     with (
         mock.patch.object(decomposition, "rescaled_rows", lambda tile, factor: tile),

@@ -17,11 +17,11 @@ import numpy as np
 from attention_example.variant import NumpyAttention, NumpyCall, NumpyExecutable
 from harness.artifact.artifact import Artifact
 from harness.artifact.bound_call import Sample
-from harness.errors import BuildError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import Inputs
-from harness.processes.programs import run_program
+from harness.system.errors import BuildError
+from harness.system.processes.programs import run_program
 from harness.targets.base import Stage
 from harness.targets.lowering.stage_recorder import StageRecorder
 

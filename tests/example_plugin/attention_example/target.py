@@ -8,9 +8,9 @@ import numpy as np
 from pydantic import PositiveInt
 
 from harness.artifact.artifact import Artifact
-from harness.errors import UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.system.errors import UnsupportedError
 from harness.targets.base import Capability, Target, TargetOptions, TileSizes
 
 

@@ -23,7 +23,7 @@ from harness.reporting.latex import plot_data
 from harness.reporting.report import redraw
 from harness.reporting.runs import read_runs
 from harness.results.result import Result
-from harness.status import Status
+from harness.system.status import Status
 
 CELL = re.compile(r"\{[^}]*\}|\S+")
 """A text in braces, or a number."""

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from synthetic_results import make_result
 
-from harness.errors import InputError
 from harness.experiment.figure_settings import parse_settings
 from harness.reporting.figures.base import Figure, NothingToDraw, Unreadable, check_formats
 from harness.reporting.figures.matrix import Matrix
@@ -16,6 +15,7 @@ from harness.reporting.figures.speedup import Speedup
 from harness.reporting.figures.throughput import Throughput
 from harness.reporting.frames import PROBLEM_COLUMNS, prepare
 from harness.results.frame import results_frame
+from harness.system.errors import InputError
 
 
 def error_of(figure: Figure, values: dict[str, Any]) -> str:

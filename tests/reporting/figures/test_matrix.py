@@ -14,7 +14,7 @@ from harness.reporting.figures.matrix import FAILED_LOOK, Matrix, cell_look, cel
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
 from harness.results.result import Result
-from harness.status import FAILURES, Status
+from harness.system.status import FAILURES, Status
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from harness.reporting.figures.base import Figure, NothingToDraw
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
 from harness.results.result import Result
-from harness.status import Status
+from harness.system.status import Status
 
 FIGURES = plugins.names("figure")
 KNOWN: dict[str, Any] = {

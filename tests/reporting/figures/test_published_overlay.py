@@ -11,7 +11,6 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure as Drawing
 from synthetic_results import WriteRun, make_result
 
-from harness.errors import InputError
 from harness.experiment.figure_settings import parse_settings
 from harness.reporting.figures.published_overlay import FAR, MIXED, NO_RATES, OWN_SCALE
 from harness.reporting.figures.throughput import Throughput
@@ -20,6 +19,7 @@ from harness.reporting.report import redraw
 from harness.reporting.runs import read_runs
 from harness.results.frame import results_frame
 from harness.results.result import Result
+from harness.system.errors import InputError
 
 NEAR, SLOW = 300.0, 0.1
 """TFLOP/s of a GPU, and of a processor."""

@@ -14,7 +14,7 @@ from harness.reporting.figures.instruction_mix import InstructionMix
 from harness.reporting.figures.resources import Resources
 from harness.reporting.figures.stacked import LENGTH_NOTE, MOST_PARTS, OTHERS
 from harness.results.result import Result
-from harness.status import Status
+from harness.system.status import Status
 
 
 def built(variant: str, seq: int = 64, **fields: Any) -> Result:

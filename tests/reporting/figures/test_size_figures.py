@@ -13,7 +13,7 @@ from harness.reporting.figures.memory import Memory
 from harness.reporting.figures.operations import Operations
 from harness.reporting.figures.recompute import Recompute
 from harness.results.result import Result
-from harness.status import Status
+from harness.system.status import Status
 
 MIB = 2**20
 HELD = [

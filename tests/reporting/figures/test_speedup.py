@@ -8,11 +8,11 @@ from drawings import caption, draw_frame, error_bars, frame_of, heights, legend,
 from matplotlib.figure import Figure as Drawing
 from synthetic_results import make_result
 
-from harness.errors import InputError
 from harness.reporting.figures.base import NothingToDraw
 from harness.reporting.figures.speedup import Speedup
 from harness.results.result import Result
-from harness.status import Status
+from harness.system.errors import InputError
+from harness.system.status import Status
 
 
 def draw(frame: pd.DataFrame, **settings: Any) -> Drawing:

@@ -16,7 +16,7 @@ from harness.reporting.figures.layout import write_log_ticks
 from harness.reporting.figures.style import STATUS_WORDS, paper_style, series_styles
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
-from harness.status import Status
+from harness.system.status import Status
 
 ROUNDING = 0.02
 """Inches that hinted letters may be wider than they are laid out."""

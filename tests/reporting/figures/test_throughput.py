@@ -14,7 +14,7 @@ from harness.reporting.figures.peak_lines import peaks_of
 from harness.reporting.figures.throughput import Throughput
 from harness.reporting.units import GFLOPS
 from harness.results.result import Result
-from harness.status import Status
+from harness.system.status import Status
 
 
 def draw(frame: pd.DataFrame, **settings: Any) -> Drawing:

@@ -13,7 +13,7 @@ from synthetic_results import example_manifest, make_result, sweep_results
 from harness.reporting.report import make_report
 from harness.results.result import Result
 from harness.results.run_folder import RunFolder
-from harness.status import Status
+from harness.system.status import Status
 
 REQUIRED = "HARNESS_REQUIRE_BROWSER"
 """Where this variable is set, as in continuous integration, a missing browser fails a test."""

@@ -19,7 +19,7 @@ from harness.reporting.html.results_table import raw_number
 from harness.reporting.html.status_matrix import status_matrix
 from harness.reporting.report import make_report
 from harness.results.frame import results_frame
-from harness.status import Status
+from harness.system.status import Status
 
 
 class Reader(HTMLParser):

@@ -13,6 +13,7 @@ from stored_artifacts import store_example
 from synthetic_results import make_result
 
 from harness.artifact.cache import ArtifactCache
+from harness.bench.row_maker import problem_columns
 from harness.cli.commands import app
 from harness.ir_view.request import problem_of, settings_of
 from harness.problem.attention_problem import AttentionProblem
@@ -22,8 +23,7 @@ from harness.reporting.html.ir_command import ir_command
 from harness.reporting.html.stages import stored_stages
 from harness.results.frame import results_frame
 from harness.results.result import Result
-from harness.results.row_maker import problem_columns
-from harness.status import Status
+from harness.system.status import Status
 
 
 @pytest.fixture

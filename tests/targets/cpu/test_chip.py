@@ -2,9 +2,9 @@ import pytest
 from variants.native_runs import build, judge
 
 from harness import plugins
+from harness.bench.running.peaks import peak_name
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
-from harness.running.peaks import peak_name
 from harness.targets.cpu import chip as chips
 from harness.targets.cpu.chip import AVX2, AVX512, chip
 

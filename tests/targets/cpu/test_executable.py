@@ -17,13 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from variants.native_runs import build, load
 
-from harness.errors import HarnessError, InputError, NotCopiableError, OutOfMemoryError, one_line
-from harness.machine.placement import placement
+from harness.bench.running.failure_kinds import failure_kind
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
 from harness.problem.inputs import make_inputs
-from harness.running.failure_kinds import failure_kind
+from harness.system.errors import HarnessError, InputError, NotCopiableError, OutOfMemoryError, one_line
+from harness.system.machine.placement import placement
 from harness.targets.cpu.executable import NativeCall, _ranges
 
 PROBLEM = AttentionProblem(heads=2, seq_q=77, head_dim=32, causal=True)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from mlir import ir
 
-from harness.dialect.context import mlir_context
+from harness.codegen.dialect.context import mlir_context
 from harness.targets.cpu.chip import chip
 from harness.targets.cpu.exponential import expand_exponentials
 from harness.targets.cpu.object_code import emit_llvm_ir, target_machine

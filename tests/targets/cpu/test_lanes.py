@@ -3,8 +3,8 @@
 import pytest
 from mlir import ir
 
-from harness.dialect.context import mlir_context
-from harness.rewrites.errors import RewriteRefusedError
+from harness.codegen.dialect.context import mlir_context
+from harness.codegen.rewrites.errors import RewriteRefusedError
 from harness.targets.cpu.lanes import queries_in_lanes
 
 TILE_IN_MEMORY = """

@@ -1,6 +1,6 @@
 import pytest
 
-from harness.errors import BuildError
+from harness.system.errors import BuildError
 from harness.targets.cpu.chip import chip
 from harness.targets.cpu.object_code import emit_object, library_calls, spills
 

@@ -3,8 +3,8 @@
 import pytest
 from mlir import ir
 
-from harness.dialect.context import mlir_context
-from harness.errors import BuildError
+from harness.codegen.dialect.context import mlir_context
+from harness.system.errors import BuildError
 from harness.targets.cuda.lowering import APPROXIMATIONS
 from harness.targets.gpu.own_operations import replace_operations
 from harness.targets.lowering.reciprocals import divide_rows_once

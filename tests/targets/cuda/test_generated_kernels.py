@@ -8,18 +8,18 @@ from mlir import ir
 from sweeps import sweep
 
 from harness.artifact.artifact import Artifact
-from harness.building.case_build import find_key
-from harness.costs.costs import NotCountable
-from harness.costs.counter import count
-from harness.dialect.context import mlir_context
-from harness.errors import EmulatorFindingsError, InputError, UnsupportedError
+from harness.bench.building.case_build import find_key
+from harness.codegen.costs.costs import NotCountable
+from harness.codegen.costs.counter import count
+from harness.codegen.dialect.context import mlir_context
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
+from harness.system.errors import EmulatorFindingsError, InputError, UnsupportedError
+from harness.system.toolchains.nvidia import program
 from harness.targets.cuda.vendor import nvidia_vendor
 from harness.targets.gpu.pipeline import stages
-from harness.toolchains.nvidia import program
 
 WHOLE = AttentionProblem(heads=1, seq_q=128, head_dim=64, dtype="f16")
 LEFT_OUT = (

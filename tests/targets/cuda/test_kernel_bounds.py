@@ -3,7 +3,7 @@
 import pytest
 from sass_text import Line, disassembly
 
-from harness.bounds.loop_model import LoopModel, Unmodelled
+from harness.codegen.bounds.loop_model import LoopModel, Unmodelled
 from harness.targets.cuda.kernel_bounds import kernel_bounds
 from harness.targets.gpu.launch import GpuKernel
 from harness.targets.lowering.buffers import Buffer

@@ -6,7 +6,7 @@ from sweeps import sweep
 from harness import api
 from harness.__main__ import main
 from harness.api import BuiltArtifact
-from harness.bounds.loop_model import LoopModel
+from harness.codegen.bounds.loop_model import LoopModel
 from harness.problem.attention_problem import AttentionProblem
 
 pytestmark = pytest.mark.extra("cuda")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.errors import UnsupportedError
+from harness.system.errors import UnsupportedError
 from harness.targets.cuda.chips import CHIPS
 from harness.targets.cuda.multiprocessor import occupancy, resident_limits, resident_workgroups
 from harness.targets.cuda.vendor import nvidia_vendor

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import UnsupportedError
+from harness.system.errors import UnsupportedError
 from harness.targets.cuda import nsight
 
 HEAD = (

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, assume, given, reject, settings
 from hypothesis import strategies as st
 
 from harness import plugins
-from harness.errors import UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
+from harness.system.errors import UnsupportedError
 
 WIDTHS = st.sampled_from([16, 32, 48, 64, 96])
 

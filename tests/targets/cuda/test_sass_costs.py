@@ -3,8 +3,8 @@
 import pytest
 from sass_text import Line, disassembly
 
-from harness.bounds.instruction import Instruction, Order
-from harness.bounds.loop_model import Unmodelled
+from harness.codegen.bounds.instruction import Instruction, Order
+from harness.codegen.bounds.loop_model import Unmodelled
 from harness.targets.cuda import CudaTarget
 from harness.targets.cuda.modelled_chips import AMPERE, HOPPER, MODELLED, modelled_chip
 from harness.targets.cuda.sass import parse

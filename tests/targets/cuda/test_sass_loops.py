@@ -3,7 +3,7 @@
 import pytest
 from sass_text import disassembly
 
-from harness.bounds.loop_model import Unmodelled
+from harness.codegen.bounds.loop_model import Unmodelled
 from harness.targets.cuda.sass import SassFunction, parse
 from harness.targets.cuda.sass_loops import steady_state
 

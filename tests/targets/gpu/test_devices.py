@@ -13,11 +13,11 @@ from stubbed_device import on_device, stub_amd_device, stub_device, stub_intel_d
 
 from harness.artifact.artifact import Artifact
 from harness.artifact.bound_call import Executable
-from harness.errors import InputError, UnsupportedError
-from harness.machine.gpus import GpuDevice
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import make_inputs
+from harness.system.errors import InputError, UnsupportedError
+from harness.system.machine.gpus import GpuDevice
 from harness.targets.executors import chosen_here, with_executor
 from harness.targets.gpu.driver import DeviceError
 

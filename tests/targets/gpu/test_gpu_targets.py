@@ -4,8 +4,8 @@ import pytest
 
 from harness import plugins
 from harness.emulator import native_library
-from harness.machine.gpus import GpuDevice
 from harness.problem.attention_problem import AttentionProblem
+from harness.system.machine.gpus import GpuDevice
 from harness.targets.base import TargetOptions
 from harness.targets.cuda import CudaTarget
 from harness.targets.gpu import target as gpu_target

@@ -2,11 +2,11 @@
 
 import pytest
 
+from harness.bench.running.failure_kinds import failure_kind
 from harness.emulator.launching import LaunchSettings
-from harness.errors import OutOfMemoryError, one_line
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import make_inputs
-from harness.running.failure_kinds import failure_kind
+from harness.system.errors import OutOfMemoryError, one_line
 from harness.targets.gpu.emulator_driver import EmulatorDriver
 from harness.targets.gpu.executable import GpuKernels
 from harness.targets.gpu.launch import GpuKernel, GpuLaunch

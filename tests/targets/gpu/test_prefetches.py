@@ -6,9 +6,9 @@ import pytest
 from emulated_runs import assert_right_on_emulator, built, text
 
 from harness import plugins
-from harness.errors import UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.system.errors import UnsupportedError
 
 WHOLE = AttentionProblem(heads=1, seq_q=64, seq_kv=192, head_dim=64, dtype="f16")
 RAGGED = AttentionProblem(heads=2, seq_q=64, seq_kv=150, head_dim=64, dtype="f16")

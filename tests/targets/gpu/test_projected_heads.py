@@ -6,9 +6,9 @@ import pytest
 
 from harness import plugins
 from harness.artifact.artifact import Artifact
-from harness.errors import UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.system.errors import UnsupportedError
 
 SHARED_HEADS = AttentionProblem(
     heads=4, kv_heads=2, seq_q=77, head_dim=40, head_dim_v=24, dtype="bf16", model_width=100, mask=True

@@ -8,9 +8,9 @@ from emulated_runs import assert_right_on_emulator
 from sweeps import sweep
 
 from harness import plugins
-from harness.errors import UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
+from harness.system.errors import UnsupportedError
 
 CHIPS = (
     "cuda:sm_80",

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlir import ir
 
-from harness.dialect.context import mlir_context
+from harness.codegen.dialect.context import mlir_context
 from harness.targets.gpu.shared_memory import ALIGNMENT, Placement, place
 
 SPACE = "#gpu.address_space<workgroup>"

@@ -7,7 +7,7 @@ from sweeps import sweep
 from toy_vendor import LANES, VENDOR
 
 from harness import plugins
-from harness.dialect.context import mlir_context
+from harness.codegen.dialect.context import mlir_context
 from harness.emulator.launching import LaunchSettings
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem

@@ -6,7 +6,7 @@ from pathlib import Path
 import harness
 
 PACKAGE = Path(harness.__file__).parent
-GENERAL = ("layouts", "targets/gpu", "targets/lowering")
+GENERAL = ("codegen/layouts", "targets/gpu", "targets/lowering")
 OWN = re.compile(r"nvidia|amd|intel")
 SPELLINGS = re.compile(
     r"nvvm|nvgpu|ldmatrix|cp[._]async|mma[._]sync|wgmma|ptx|cubin|rocdl|amdgpu|mfma|wmma|hsaco|xegpu|xevm|dpas",

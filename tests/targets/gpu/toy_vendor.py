@@ -9,12 +9,12 @@ from mlir import ir
 from mlir.dialects import arith, gpu, math, vector
 
 from harness.artifact.artifact import Loader
+from harness.codegen.layouts.layout import Layout, lane
+from harness.codegen.layouts.layout import vector as registers
+from harness.codegen.layouts.matrix_instruction import MatrixInstruction, Registers
 from harness.emulator.devices import Device
 from harness.emulator.devices import Vendor as EmulatedVendor
 from harness.emulator.models import intel
-from harness.layouts.layout import Layout, lane
-from harness.layouts.layout import vector as registers
-from harness.layouts.matrix_instruction import MatrixInstruction, Registers
 from harness.targets.base import Stage
 from harness.targets.gpu.kernel_build import DeviceCode, KernelBuild, on_module
 from harness.targets.gpu.llvm_ir import to_llvm_ir

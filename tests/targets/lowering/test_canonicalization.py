@@ -2,7 +2,7 @@
 
 from mlir import ir
 
-from harness.dialect.context import mlir_context
+from harness.codegen.dialect.context import mlir_context
 from harness.targets.lowering.transforms import CANONICALIZE, run_passes
 
 CARRIED_TWICE = """

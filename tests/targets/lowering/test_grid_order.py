@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from mlir import ir
 
-from harness.costs.expressions import Bindings, Constant
-from harness.costs.operations.integers import INTEGERS
-from harness.costs.walk import Walk
-from harness.dialect.context import mlir_context
-from harness.ir.walk import operations_within
+from harness.codegen.costs.expressions import Bindings, Constant
+from harness.codegen.costs.operations.integers import INTEGERS
+from harness.codegen.costs.walk import Walk
+from harness.codegen.dialect.context import mlir_context
+from harness.codegen.ir.walk import operations_within
 from harness.targets.lowering.grid_order import MOST_POINTS, number_longest_first
 
 SIZES = (2, 3, 4)

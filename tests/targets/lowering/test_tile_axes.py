@@ -3,8 +3,8 @@
 import pytest
 from mlir import ir
 
-from harness.dialect.context import mlir_context
-from harness.ir.walk import operations_within
+from harness.codegen.dialect.context import mlir_context
+from harness.codegen.ir.walk import operations_within
 from harness.targets.lowering.tile_axes import see_tiles_along_last_axes
 
 KERNEL = """

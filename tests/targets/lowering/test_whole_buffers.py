@@ -3,7 +3,7 @@
 import pytest
 from mlir import ir
 
-from harness.dialect.context import mlir_context
+from harness.codegen.dialect.context import mlir_context
 from harness.targets.lowering.whole_buffers import index_whole_buffers
 
 KERNEL = """

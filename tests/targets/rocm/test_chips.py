@@ -9,10 +9,10 @@ import pytest
 from sweeps import sweep
 
 from harness.emulator.devices import device
+from harness.system.toolchains import amd
 from harness.targets.rocm import RocmTarget
 from harness.targets.rocm.chips import CHIPS, Feature, occupancy, resident_workgroups, waves_of_simd
 from harness.targets.rocm.vendor import matrix_instructions, shared_memory
-from harness.toolchains import amd
 
 KERNEL = """
 target triple = "amdgcn-amd-amdhsa"

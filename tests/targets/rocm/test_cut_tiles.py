@@ -3,8 +3,8 @@
 import pytest
 from mlir import ir
 
-from harness.dialect.context import mlir_context
-from harness.ir.walk import operations_within
+from harness.codegen.dialect.context import mlir_context
+from harness.codegen.ir.walk import operations_within
 from harness.targets.rocm.cut_tiles import (
     IN_LLVM_IR,
     OF_LOOP,

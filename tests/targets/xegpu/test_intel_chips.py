@@ -3,8 +3,8 @@
 import pytest
 
 from harness.emulator.devices import device
-from harness.machine.gpus import GpuDevice
 from harness.problem.attention_problem import AttentionProblem
+from harness.system.machine.gpus import GpuDevice
 from harness.targets.xegpu import XegpuTarget
 from harness.targets.xegpu.chips import CHIPS, SUB_GROUP, resident_workgroups
 from harness.targets.xegpu.processor import INSTALL, runtime

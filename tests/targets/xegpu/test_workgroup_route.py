@@ -10,9 +10,9 @@ from sweeps import sweep
 from harness import plugins
 from harness.artifact.artifact import Artifact
 from harness.emulator.findings import Report
-from harness.errors import UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.system.errors import UnsupportedError
 from harness.targets.gpu import emulator_driver
 from harness.targets.xegpu import XegpuOptions
 

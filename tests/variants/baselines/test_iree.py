@@ -9,10 +9,10 @@ import pytest
 from baseline_runs import build_and_run, judge
 from sweeps import sweep
 
-from harness.errors import BuildError, InputError, UnsupportedError
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.system.errors import BuildError, InputError, UnsupportedError
 from harness.variants.baselines.iree.variant import Iree, IreeUnfused
 
 BOTH = pytest.mark.parametrize("variant", [Iree(), IreeUnfused()], ids=lambda variant: variant.name)
@@ -160,7 +160,7 @@ THREADS_OF_A_PROCESS = """
 import os, signal
 import numpy as np
 from harness import attention
-from harness.errors import HarnessError
+from harness.system.errors import HarnessError
 
 q = np.ones((1, 2, 16, 8), np.float32)
 

@@ -5,12 +5,12 @@ from io import StringIO
 import pytest
 from caches import empty_cache
 
+from harness.bench.running.progress import PlainObserver
+from harness.bench.running.runner import run_experiment
 from harness.emulator.native_library import compiler
 from harness.experiment.experiment import load_experiment
-from harness.machine.gpus import devices
-from harness.running.progress import PlainObserver
-from harness.running.runner import run_experiment
-from harness.status import Status
+from harness.system.machine.gpus import devices
+from harness.system.status import Status
 
 EXPERIMENT = """
 name = "gpu"

@@ -8,10 +8,10 @@ from sweeps import sweep
 from harness.api import BuiltArtifact
 from harness.artifact.artifact import Artifact
 from harness.emulator import device_code, native_library
-from harness.errors import BuildError, HarnessError, UnsupportedError
-from harness.machine.gpus import GpuDevice
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.system.errors import BuildError, HarnessError, UnsupportedError
+from harness.system.machine.gpus import GpuDevice
 from harness.targets.gpu import target as gpu_target
 from harness.variants.baselines.iree.tiling import IreeTiles, configuration
 from harness.variants.baselines.iree.variant import Iree, IreeUnfused, IreeVariant

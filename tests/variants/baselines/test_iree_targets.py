@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.machine.gpus import GpuDevice
+from harness.system.machine.gpus import GpuDevice
 from harness.targets.gpu import target as gpu_target
 from harness.variants.baselines.iree.targets import iree_target
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.errors import BuildError
+from harness.system.errors import BuildError
 from harness.variants.baselines.iree.tiling import IreeTiles, configuration
 
 LAYOUT = "#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16, col_major = true>"

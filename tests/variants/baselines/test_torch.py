@@ -7,9 +7,9 @@ import pytest
 from baseline_runs import build_and_run, judge
 
 from harness.api import BuiltArtifact, attention
-from harness.errors import UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.system.errors import UnsupportedError
 from harness.variants.baselines.torch.variant import Torch, TorchUnfused
 
 BOTH = pytest.mark.parametrize("variant", [Torch(), TorchUnfused()], ids=lambda variant: variant.name)

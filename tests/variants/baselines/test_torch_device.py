@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from harness.artifact.artifact import Artifact
-from harness.errors import UnsupportedError
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
+from harness.system.errors import UnsupportedError
 from harness.variants.baselines.torch.variant import Torch, TorchUnfused
 
 NEEDS_TORCH = pytest.mark.extra("baselines", "device")

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from harness.artifact.artifact import Artifact
-from harness.errors import BuildError, UnsupportedError
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
+from harness.system.errors import BuildError, UnsupportedError
 from harness.variants.baselines.triton.tiles import TritonTiles, default_tiles
 from harness.variants.baselines.triton.variant import Triton, executed_flops
 

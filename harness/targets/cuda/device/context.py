@@ -5,7 +5,7 @@ from typing import Any
 
 from cuda.bindings import driver
 
-from harness.errors import UnsupportedError
+from harness.system.errors import UnsupportedError
 from harness.targets.cuda.chips import runs_on
 from harness.targets.cuda.device.calls import CUDA, checked
 from harness.targets.cuda.device.clocks import nvidia_clocks

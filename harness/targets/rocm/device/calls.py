@@ -4,7 +4,7 @@ import ctypes
 import functools
 from typing import Any
 
-from harness.machine.gpu_probe import HIP_LIBRARIES, hip_library
+from harness.system.machine.gpu_probe import HIP_LIBRARIES, hip_library
 from harness.targets.gpu.driver import DeviceError
 from harness.targets.gpu.streams import StreamApi
 

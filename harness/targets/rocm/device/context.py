@@ -3,8 +3,8 @@
 import ctypes
 import functools
 
-from harness.errors import UnsupportedError
-from harness.machine.gpu_probe import CHIP_OFFSET, PROPERTIES_BYTES, text_at
+from harness.system.errors import UnsupportedError
+from harness.system.machine.gpu_probe import CHIP_OFFSET, PROPERTIES_BYTES, text_at
 from harness.targets.gpu.streams import StreamDevice
 from harness.targets.rocm.chips import CHIPS
 from harness.targets.rocm.device.calls import HIP, call

@@ -4,8 +4,8 @@ import ctypes
 import functools
 from dataclasses import dataclass
 
-from harness.errors import UnsupportedError
-from harness.machine.gpu_probe import (
+from harness.system.errors import UnsupportedError
+from harness.system.machine.gpu_probe import (
     IP_VERSION,
     OPENCL_LIBRARY,
     device_number,

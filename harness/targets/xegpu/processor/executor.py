@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.artifact.artifact import Artifact
-from harness.errors import UnsupportedError
+from harness.system.errors import UnsupportedError
+from harness.system.toolchains.spirv_words import capabilities, imports
 from harness.targets.gpu.executable import GpuKernels
 from harness.targets.gpu.launch import GpuLaunch
 from harness.targets.xegpu.device import SPIRV_FILE
@@ -13,7 +14,6 @@ from harness.targets.xegpu.device.context import Device, one
 from harness.targets.xegpu.device.driver import OpenClDriver, with_log
 from harness.targets.xegpu.processor.modelled import sources
 from harness.targets.xegpu.processor.runtime import open_processor
-from harness.toolchains.spirv_words import capabilities, imports
 
 SOURCE_OPTIONS = b"-cl-std=CL3.0"
 NO_HEADERS = (0, None, None, None, None)

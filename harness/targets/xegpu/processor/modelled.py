@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from harness.errors import UnsupportedError
+from harness.system.errors import UnsupportedError
 
 MODELS = Path(__file__).with_name("models")
 

@@ -5,7 +5,7 @@ import functools
 from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 
-from harness.machine.gpu_probe import opencl_handles
+from harness.system.machine.gpu_probe import opencl_handles
 from harness.targets.gpu.driver import DeviceError
 from harness.targets.xegpu.device.context import Device, opened
 from harness.targets.xegpu.processor import DISTRIBUTIONS, INSTALL

@@ -15,9 +15,9 @@ from functools import reduce
 from mlir import ir
 from mlir.dialects import arith, math, memref, scf, vector
 
-from harness.errors import UnsupportedError
-from harness.ir.builder import affine_value, index
-from harness.ir.walk import operations_within, producer_of
+from harness.codegen.ir.builder import affine_value, index
+from harness.codegen.ir.walk import operations_within, producer_of
+from harness.system.errors import UnsupportedError
 from harness.targets.xegpu.workgroup_route.tiles import COLUMNS, RouteTiles
 
 LOWEST = -1e30

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from mlir import ir
 from mlir.dialects import arith
 
-from harness.errors import BuildError
-from harness.ir.builder import index
-from harness.ir.for_loop import ForLoop
-from harness.ir.walk import operations_within, producer_of
+from harness.codegen.ir.builder import index
+from harness.codegen.ir.for_loop import ForLoop
+from harness.codegen.ir.walk import operations_within, producer_of
+from harness.system.errors import BuildError
 from harness.targets.xegpu.workgroup_route.tiles import COLUMNS, SUB_GROUP_ROWS, RouteTiles
 
 DESCRIBE, LOAD, STORE, DPAS = "xegpu.create_nd_tdesc", "xegpu.load_nd", "xegpu.store_nd", "xegpu.dpas"

@@ -5,7 +5,7 @@ import math
 from mlir import ir
 from mlir.dialects import gpu
 
-from harness.errors import BuildError
+from harness.system.errors import BuildError
 from harness.targets.gpu.kernel_function import KernelShape, append_kernel
 from harness.targets.lowering.grid_order import coordinates_of
 

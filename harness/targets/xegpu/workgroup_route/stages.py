@@ -5,8 +5,8 @@ from functools import partial
 
 from mlir import ir
 
-from harness.errors import UnsupportedError
-from harness.ir.walk import functions_of, operations_within
+from harness.codegen.ir.walk import functions_of, operations_within
+from harness.system.errors import UnsupportedError
 from harness.targets.base import Stage
 from harness.targets.gpu.kernel_build import KernelBuild, on_module, verified_text
 from harness.targets.gpu.kernel_function import gpu_module

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from harness.errors import UnsupportedError
 from harness.problem.case import Case
+from harness.system.errors import UnsupportedError
 from harness.targets.base import TileSizes
 
 WORKGROUP_ROWS = 128

@@ -12,10 +12,10 @@ import numpy as np
 from harness.artifact.artifact import Artifact
 from harness.artifact.bound_call import BoundCall, Executable
 from harness.emulator.drivers.stub import is_emulated
-from harness.errors import HarnessError, UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
 from harness.problem.inputs import Inputs
+from harness.system.errors import HarnessError, UnsupportedError
 from harness.variants.baselines.heap import keep_heap_warm
 from harness.variants.baselines.iree.payload import mask_operand_shape
 from harness.variants.baselines.masks import (

@@ -9,8 +9,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.system.toolchains.iree import IreeTools
 from harness.targets.base import Stage
-from harness.toolchains.iree import IreeTools
 from harness.variants.baselines.iree.targets import IreeTarget
 
 PHASES = {

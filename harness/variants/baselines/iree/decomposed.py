@@ -7,9 +7,9 @@ key loop, decomposition to linalg.  IREE lowers the result.  Tiles, layouts and 
 import re
 from typing import ClassVar, Literal
 
-from harness.errors import BuildError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.system.errors import BuildError
 from harness.targets.base import Stage
 from harness.variants.baselines.iree.compilation import STAGES, Compilation
 from harness.variants.baselines.iree.targets import iree_target

@@ -18,8 +18,8 @@ from harness.emulator.findings import Report
 from harness.emulator.launching import MAXIMUM_PROCESSES, LaunchSettings
 from harness.emulator.native_library import ONE_AT_A_TIME
 from harness.emulator.saved_code import load_saved
-from harness.errors import EmulatorFindingsError, HarnessError
-from harness.machine.cores import allotted_cores
+from harness.system.errors import EmulatorFindingsError, HarnessError
+from harness.system.machine.cores import allotted_cores
 from harness.variants.baselines.iree.calls import IreeExecutable
 
 IREE_ERRORS = (RuntimeError, ValueError, IndexError)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from harness.artifact.artifact import ExecutorName, Loader
 from harness.emulator import ARTIFACT_FOLDER
-from harness.errors import BuildError, InputError
+from harness.system.errors import BuildError, InputError
 from harness.variants.baselines.iree.compilation import Image
 from harness.variants.baselines.iree.targets import IreeTarget
 

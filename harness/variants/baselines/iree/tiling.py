@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from pydantic import Field
 
-from harness.errors import BuildError
+from harness.system.errors import BuildError
 from harness.variants.base import Parameters
 from harness.variants.baselines.iree.transforms import script
 

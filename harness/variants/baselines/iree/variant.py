@@ -14,12 +14,12 @@ from pydantic import Field
 
 from harness.artifact.artifact import Artifact, StaticMetrics
 from harness.emulator import ARTIFACT_FOLDER
-from harness.errors import BuildError, UnsupportedError
-from harness.numbers import LONGEST_TIMEOUT_S
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
+from harness.system.errors import BuildError, UnsupportedError
+from harness.system.numbers import LONGEST_TIMEOUT_S
+from harness.system.toolchains.iree import DEFAULT_TIMEOUT_S, MISSING, IreeTools, installed
 from harness.targets.base import Stage
-from harness.toolchains.iree import DEFAULT_TIMEOUT_S, MISSING, IreeTools, installed
 from harness.variants.base import Parameters, Variant
 from harness.variants.baselines.iree import payload as iree_payload
 from harness.variants.baselines.iree.compilation import MODULE_FILE, STAGES, Compilation, Image

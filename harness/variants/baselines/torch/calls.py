@@ -14,9 +14,9 @@ import torch
 
 from harness.artifact.artifact import Artifact
 from harness.artifact.bound_call import BoundCall, Executable
-from harness.errors import UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs
+from harness.system.errors import UnsupportedError
 from harness.variants.baselines.heap import keep_heap_warm
 from harness.variants.baselines.masks import (
     require_operands,

@@ -9,8 +9,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from harness.artifact.artifact import Artifact
 from harness.artifact.bound_call import BoundCall, Executable, Sample
-from harness.errors import UnsupportedError
 from harness.problem.inputs import Inputs
+from harness.system.errors import UnsupportedError
 from harness.targets.cuda.device.context import open_device
 from harness.targets.gpu.driver import CallGraphs, Enqueue
 from harness.targets.gpu.event_timer import FLUSHED_CACHES, EventTimer, call_graphs

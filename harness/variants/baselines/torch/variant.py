@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from harness.artifact.artifact import Artifact, Loader, StaticMetrics
-from harness.errors import UnsupportedError
 from harness.plugins import chip_of, name_of
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.dtypes import itemsize
+from harness.system.errors import UnsupportedError
 from harness.targets.cuda import CudaTarget
 from harness.targets.cuda import device as device_executor
 from harness.targets.executors import choose

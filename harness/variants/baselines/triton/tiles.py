@@ -1,8 +1,8 @@
 """How the Triton baseline divides its work: the best tiles that are known for a chip and the width of rows.
 
 They are the best of those with 64 or 128 queries, 32 to 128 keys, 4 or 8 warps and 2 to 4 stages that this
-harness's model of machine code has seen (`harness.bounds`): f16, 4096 queries and keys, 32 heads, no mask.
-A device chooses among them by time.
+harness's model of machine code has seen (`harness.codegen.bounds`): f16, 4096 queries and keys, 32 heads, no
+mask. A device chooses among them by time.
 """
 
 from collections.abc import Iterator

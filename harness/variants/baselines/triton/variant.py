@@ -18,10 +18,10 @@ from pydantic import Field
 from harness.artifact.artifact import Artifact, Candidate
 from harness.artifact.cache import cache_root
 from harness.emulator.devices import device as emulated_device
-from harness.errors import BuildError, UnsupportedError, one_line
 from harness.plugins import chip_of, name_of
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
+from harness.system.errors import BuildError, UnsupportedError, one_line
 from harness.targets.base import Stage
 from harness.targets.cuda import CudaTarget
 from harness.targets.executors import wanted_executor

@@ -10,10 +10,10 @@ from stubbed_device import on_device, stub_amd_device
 
 from harness.api import BuiltArtifact
 from harness.artifact.artifact import Artifact
-from harness.machine import gpu_probe
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import make_inputs
+from harness.system.machine import gpu_probe
 from harness.targets.gpu.driver import DeviceError
 from harness.targets.rocm.device.calls import OUT_OF_MEMORY, call, runtime
 from harness.targets.rocm.device.context import open_device

@@ -9,10 +9,10 @@ from emulated_runs import built
 from stubbed_device import on_device, stub_intel_device
 
 from harness.artifact.artifact import Artifact
-from harness.machine import gpu_probe
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import make_inputs
+from harness.system.machine import gpu_probe
 from harness.targets.gpu.driver import DeviceError
 from harness.targets.xegpu.device.calls import SUCCESS
 from harness.targets.xegpu.device.context import open_gpu

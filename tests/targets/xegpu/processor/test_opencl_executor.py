@@ -7,11 +7,11 @@ import pytest
 from emulated_runs import built
 
 from harness.artifact.artifact import EMULATING, Artifact
-from harness.errors import InputError, UnsupportedError
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
+from harness.system.errors import InputError, UnsupportedError
 from harness.targets import executors
 from harness.targets.executors import chosen_here, with_executor
 from harness.targets.gpu.driver import DeviceError
@@ -109,7 +109,7 @@ def test_options_of_a_case_do_not_reach_the_strategy_but_stay_with_the_case() ->
 
 
 def test_what_runs_on_the_processor_is_emulated_and_never_timed() -> None:
-    from harness.running.check_pool import TIMED_EXECUTORS
+    from harness.bench.running.check_pool import TIMED_EXECUTORS
 
     assert "opencl" in EMULATING
     assert not set(EMULATING) & set(TIMED_EXECUTORS)

@@ -11,7 +11,7 @@ import pytest
 from fragment_tables import Placement
 from intel_fragments import SPIRV, plain_block
 
-from harness.errors import UnsupportedError
+from harness.system.errors import UnsupportedError
 from harness.targets.gpu.driver import DeviceError
 from harness.targets.gpu.launch import GpuKernel
 from harness.targets.xegpu.processor.modelled import sources

@@ -1,0 +1,1 @@
+"""How cases become rows: plan, build, check, time, resume, compare."""

@@ -1,0 +1,215 @@
+"""Building a case: its content key, the artifact cache, and the artifact's folder.
+
+`find_key` and `build_case` run in a worker process; `build` is what the Python API calls from any process.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import ClassVar
+
+from harness import plugins
+from harness.artifact.artifact import ARTIFACT_FILE, Artifact
+from harness.artifact.cache import ArtifactCache
+from harness.artifact.code_digests import OWN_PACKAGE, code_digests, code_of_plugin
+from harness.artifact.reached_stages import reached_stages, stages_left_in
+from harness.bench.building.returned_artifact import returned_artifact
+from harness.bench.workers.process import WorkerFailure, WorkerProcess, scratch_folder
+from harness.bench.workers.protocol import AbsolutePath, Built, KeyFound, Life, Request
+from harness.experiment.case_settings import asked_for, checked, concrete
+from harness.problem.case import Case, ParameterValue
+from harness.system.digest import digest
+from harness.system.errors import (
+    BuildError,
+    HarnessError,
+    InputError,
+    PluginError,
+    StorageError,
+    UnsupportedError,
+)
+from harness.system.status import Status
+from harness.system.storage.reading import read_text
+from harness.system.validation import shown
+from harness.targets.answers import device_of
+from harness.targets.base import TargetOptions
+from harness.targets.executors import chosen_here
+
+DEFAULT_BUILD_TIMEOUT_S = 600.0
+"""Seconds that a build may take where no experiment says."""
+
+
+class KeyRequest(Request[KeyFound]):
+    """Compute the content key of a case without building it."""
+
+    phase: ClassVar[str] = "plan"
+    case: Case
+
+    def answer(self, life: Life) -> KeyFound:
+        """Find the key."""
+        return find_key(self.case)
+
+
+class BuildRequest(Request[Built]):
+    """Build a case, or find it in the cache."""
+
+    phase: ClassVar[str] = "build"
+    case: Case
+    key: str | None = None
+    """The case's content key, if it is known already."""
+    cache_root: AbsolutePath | None = None
+    """Folder of the artifact cache; None is the user's."""
+    stages: AbsolutePath | None = None
+    """Folder where each stage's output is left at once, for a build that fails; None if nobody reads it."""
+
+    def answer(self, life: Life) -> Built:
+        """Build the case."""
+        with reached_stages.left_in(self.stages):
+            return build_case(self.case, ArtifactCache(self.cache_root), self.key)
+
+
+def find_key(case: Case) -> KeyFound:
+    """Return the content key of what building this case gives, and the device it is for.
+
+    The key changes with the source IR, the case, the versions of the tools, the code of this package and of
+    the plugins (`harness.artifact.code_digests`), and the device, and with nothing else.  Raises
+    `UnsupportedError` with the variant's reason, `PluginError` for a plugin that cannot be loaded, or
+    `InputError`.
+    """
+    plugins.check_name("variant", case.variant)
+    plugins.check_name("target", plugins.name_of(case.target))
+    variant = plugins.variant(case.variant)
+    plugins.check_target(case.target)
+    concrete(checked("variant", case.variant, case.params, f"variant {case.variant!r}: "))
+    concrete(target_options(case.target, case.target_options))
+    require_supported(case)
+    target_name = plugins.name_of(case.target)
+    device = device_of(case)
+    code = code_digests([OWN_PACKAGE])
+    code |= code_of_plugin("variant", case.variant) | code_of_plugin("target", target_name)
+    key = digest(
+        {
+            "source": variant.source(case),
+            "case": case.model_dump(mode="json"),
+            "tools": _tool_versions("target", target_name) | _tool_versions("variant", case.variant),
+            "code": code,
+            "device": device,
+        }
+    )
+    return KeyFound(key=key, device=device, code=code)
+
+
+def _tool_versions(kind: str, name: str) -> dict[str, str]:
+    """Return the versions of the tools that a variant or target says it uses.
+
+    Raises `PluginError` that names the plugin where its own code fails, or says anything else.
+    """
+    with plugins.asked(kind, name, "what it uses (tool_versions)"):
+        found = plugins.load(kind, name).tool_versions()
+        if not isinstance(found, dict):
+            raise TypeError(f"found {shown(found)}, expected names and versions")
+        return found
+
+
+def require_supported(case: Case) -> None:
+    """Raise `UnsupportedError` with the reason if a case's variant does not support problem and target.
+
+    A plugin's answer that is neither a reason nor None is a `PluginError`, and so is what its code raises.
+    """
+    with plugins.asked("variant", case.variant, "what it supports (supports)"):
+        reason = plugins.variant(case.variant).supports(case.problem, case.target)
+    if reason is None:
+        return
+    if not isinstance(reason, str) or not reason.strip():
+        raise PluginError(
+            f"variant {case.variant!r}: supports: found {shown(reason)}, expected None or a reason in words"
+        )
+    raise UnsupportedError(reason)
+
+
+def build_case(case: Case, cache: ArtifactCache, known_key: str | None = None) -> Built:
+    """Build a case into the cache, or find it there; `known_key` saves computing its key again.
+
+    Raises `UnsupportedError`, `BuildError`, `PluginError` or `InputError`; a compiler may also end the
+    process.
+    """
+    key = known_key or find_key(case).key
+    folder = cache.find(key)
+    cached = folder is not None
+    if folder is None:
+        variant = plugins.variant(case.variant)
+
+        def build_into(empty: Path) -> None:
+            with _parameters_named(case):
+                built = variant.build(case, key, empty)
+                artifact = returned_artifact(variant, case, built, empty)
+            (empty / ARTIFACT_FILE).write_text(artifact.model_dump_json(indent=2))
+
+        folder = cache.store(key, build_into)
+    return Built(artifact=read_artifact(folder), folder=folder, cached=cached)
+
+
+@contextmanager
+def _parameters_named(case: Case) -> Iterator[None]:
+    """Let a refusal that comes out of here say which parameters the case asks for, unless it names one.
+
+    A case has defaults among its parameters, which nobody has asked for.
+    """
+    try:
+        yield
+    except UnsupportedError as error:
+        chosen = asked_for("variant", case.variant, case.params)
+        if chosen and not any(name in str(error) for name in case.params):
+            words = ", ".join(f"{name} {value}" for name, value in chosen.items())
+            error.args = (f"{error}; asked for: {words}",)
+        raise
+
+
+def read_artifact(folder: Path) -> Artifact:
+    """Return the artifact in a folder, with what runs it on this machine as it is now."""
+    return chosen_here(Artifact.model_validate_json(read_text(folder / ARTIFACT_FILE)))
+
+
+def build(
+    case: Case,
+    *,
+    cache_root: Path | None = None,
+    timeout_s: float = DEFAULT_BUILD_TIMEOUT_S,
+    memory_gb: float | None = None,
+) -> tuple[Artifact, Path]:
+    """Build a case in a worker process and return its artifact and the folder that holds it.
+
+    The folder lies in the artifact cache (`cache_root`, by default the user's) and is shared: do not write
+    there.  Raises `InputError` for a bad parameter, `UnsupportedError` with the variant's reason, and
+    `BuildError` when the compiler refuses, crashes, runs out of memory or takes longer than `timeout_s`; the
+    error has the `stages` that were reached.
+    """
+    plugins.check_name("variant", case.variant)
+    plugins.check_target(case.target)
+    with scratch_folder() as stages, WorkerProcess(memory_gb=memory_gb) as worker:
+        request = BuildRequest(case=case, cache_root=cache_root, stages=stages)
+        try:
+            built = worker.request(request, timeout_s)
+        except WorkerFailure as failure:
+            error = _as_error(case, failure)
+            error.stages = stages_left_in(stages)
+            raise error from failure
+    return built.artifact, built.folder
+
+
+def target_options(target: str, values: dict[str, ParameterValue]) -> TargetOptions:
+    """Return a target's options, checked; raises `InputError` naming the option that is wrong."""
+    name = plugins.name_of(target)
+    options: TargetOptions = checked("target", name, values, f"target {name!r}: ")
+    return options
+
+
+def _as_error(case: Case, failure: WorkerFailure) -> HarnessError:
+    if failure.no_room:
+        return StorageError(failure.reason)
+    if failure.bad_input:
+        return InputError(failure.reason)
+    if failure.status is Status.UNSUPPORTED:
+        return UnsupportedError(f"{case.variant} on {case.target}: {failure.reason}")
+    if failure.status is Status.BUILD_FAILED:
+        return BuildError(failure.reason)
+    return BuildError(f"building {case.describe()}: {failure.status}: {failure.reason}")

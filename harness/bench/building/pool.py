@@ -1,0 +1,147 @@
+"""A few persistent workers that compute keys and build cases; a worker that dies is replaced."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from harness.artifact.code_digests import code_digests, require_same_code
+from harness.bench.building.case_build import BuildRequest, KeyRequest
+from harness.bench.row_maker import CaseRecord
+from harness.bench.workers.process import DEATH_POLL_S, WorkerFailure, WorkerProcess
+from harness.bench.workers.protocol import Built, KeyFound
+from harness.problem.case import Case
+from harness.system.errors import ChangedCodeError, PluginError
+from harness.system.machine.cores import available_cores
+from harness.system.processes.open_files import readable
+from harness.system.status import Status
+
+Asked = tuple[CaseRecord, KeyRequest | BuildRequest]
+OnStart = Callable[[Case, str], None]
+"""Is told of each case, and of the phase that it enters, when work on it begins."""
+
+
+class BuildPool:
+    """Finds keys of cases and builds them with up to `jobs` workers at a time."""
+
+    def __init__(
+        self,
+        jobs: int,
+        timeout_s: float,
+        memory_gb: float | None,
+        cache_root: Path | None = None,
+        while_waiting: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Start nothing yet: workers come with the first requests.
+
+        `while_waiting` is called now and then while workers build; what it raises ends the waiting.
+        """
+        self._jobs = jobs
+        self._timeout_s = timeout_s
+        self._memory_gb = memory_gb
+        self._cache_root = cache_root
+        self._while_waiting = while_waiting
+        self._idle: list[WorkerProcess] = []
+        self._busy: dict[WorkerProcess, tuple[CaseRecord, float]] = {}
+        """What each is asked about, and since when."""
+
+    def find_keys(
+        self, records: Iterable[CaseRecord], on_start: OnStart
+    ) -> Iterator[tuple[CaseRecord, WorkerFailure]]:
+        """Note key and device of each case in its record; yield the cases that have none, and why."""
+        requests = deque[Asked]((record, KeyRequest(case=record.case)) for record in records)
+        for record, answer in self._answers(requests, on_start):
+            failure = note_answer(record, answer)
+            if failure is not None:
+                yield record, failure
+
+    def build(
+        self, records: Iterable[CaseRecord], on_start: OnStart
+    ) -> Iterator[tuple[CaseRecord, WorkerFailure | None]]:
+        """Note in its record what each case was built into; yield it with None, or with why it has no code.
+
+        A case without a key gets that first, and is then built by what has found it, which has generated its
+        kernels already.  What a toolchain has refused is unsupported, with an artifact of the stages before.
+        """
+        requests = deque[Asked](
+            (record, self._build_request(record) if record.key else KeyRequest(case=record.case))
+            for record in records
+        )
+        for record, answer in self._answers(requests, on_start):
+            failure = note_answer(record, answer)
+            if failure is not None or isinstance(answer, Built):
+                yield record, failure
+            else:
+                requests.appendleft((record, self._build_request(record)))
+
+    def close(self) -> None:
+        """Kill all workers."""
+        for worker in [*self._idle, *self._busy]:
+            worker.close()
+        self._idle.clear()
+        self._busy.clear()
+
+    def _build_request(self, record: CaseRecord) -> BuildRequest:
+        return BuildRequest(case=record.case, key=record.key, cache_root=self._cache_root)
+
+    def _answers(
+        self, waiting: deque[Asked], on_start: OnStart
+    ) -> Iterator[tuple[CaseRecord, KeyFound | Built | WorkerFailure]]:
+        """Yield the answer to each request, in the order in which they end, until none waits."""
+        while waiting or self._busy:
+            while waiting and len(self._busy) < self._jobs:
+                record, request = waiting.popleft()
+                on_start(record.case, request.phase)
+                worker, started = self._living_worker(), time.perf_counter()
+                self._busy[worker] = record, started
+                worker.send(request, self._timeout_s)
+            yield from self._finished()
+
+    def _living_worker(self) -> WorkerProcess:
+        """Return a worker that is alive: one that died while idle is no fault of the next case."""
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.alive:
+                return worker
+            worker.close()
+        return WorkerProcess(threads=max(1, available_cores() // self._jobs), memory_gb=self._memory_gb)
+
+    def _finished(self) -> Iterator[tuple[CaseRecord, KeyFound | Built | WorkerFailure]]:
+        """Wait a moment; yield what the workers say that have answered, died or timed out."""
+        patience = min([DEATH_POLL_S, *(worker.time_left for worker in self._busy)])
+        ready = readable((worker.fileno() for worker in self._busy), patience)
+        self._while_waiting()
+        over = [
+            worker
+            for worker in self._busy
+            if worker.fileno() in ready or not worker.alive or worker.time_left == 0
+        ]
+        for worker in over:
+            record, started = self._busy.pop(worker)
+            answer: KeyFound | Built | WorkerFailure
+            try:
+                answer = worker.receive()
+            except WorkerFailure as failure:
+                answer = failure
+            record.elapsed_s += time.perf_counter() - started
+            if worker.alive:
+                self._idle.append(worker)
+            else:
+                worker.close()
+            yield record, answer
+
+
+def note_answer(record: CaseRecord, answer: KeyFound | Built | WorkerFailure) -> WorkerFailure | None:
+    """Note an answer in the record of its case; return why there is none, or why it has no code."""
+    if isinstance(answer, WorkerFailure):
+        return answer
+    if isinstance(answer, KeyFound):
+        try:
+            require_same_code(code_digests(answer.code), answer.code)
+        except (ChangedCodeError, PluginError) as error:
+            return WorkerFailure(Status.CRASHED, str(error), transient=True)
+        record.key, record.device, record.code = answer.key, answer.device, answer.code
+        return None
+    record.note_build(answer)
+    refusal = answer.artifact.refusal
+    return None if refusal is None else WorkerFailure(Status.UNSUPPORTED, refusal)

@@ -1,0 +1,125 @@
+"""Is a case faster, slower or the same in a second run?  Decided for many cases at once.
+
+A ratio is the new time over the old one, known within an interval; lower is better.  Ratios from 1/(1 + t) to
+1 + t count as no difference, t being the threshold of relevance.  An error that is itself an estimate, of few
+pairs of runs or of few controls, has degrees of freedom, and the deviations are Student's t.
+
+- *slower* and *faster*: that the ratio lies within that band, or beyond it on the other side, is refused.  Of
+  many cases the refusals are those of Benjamini and Hochberg (*Controlling the false discovery rate*, 1995):
+  of all verdicts of a difference no more than 5 % are expected to be wrong, however many cases there are.
+  The 95 % interval lies beyond the band, too.
+- *same*: the 95 % interval lies within the band (two one-sided tests: Schuirmann, *A comparison of the two
+  one-sided tests procedure and the power approach*, 1987).
+- *ambiguous*: neither.
+"""
+
+import math
+
+import numpy as np
+
+from harness.results.statistics import CONFIDENCE, NORMAL_95, Verdict
+from harness.results.students_t import t_quantile, t_tail
+
+FALSE_DISCOVERIES = 1 - CONFIDENCE
+"""Share of the differences found that may be none."""
+
+
+NINE_OF_TEN = 1.2815515655446004
+"""Standard errors that nine of ten estimates exceed the value less of."""
+
+MOST_DEGREES = 100
+"""Degrees of freedom from which on more make no difference worth a word."""
+
+
+def verdicts(
+    ratios: np.ndarray, errors: np.ndarray, threshold: float, degrees: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the verdict of each case.
+
+    Args:
+        ratios: new time over old time, above 0.
+        errors: standard errors of their natural logarithms; ∞ where nothing bounds a ratio.
+        threshold: smallest relative difference that matters, 0.03 for 3 %.
+        degrees: degrees of freedom of these errors, at least 1; ∞, as if not given, where an error is known.
+    """
+    if threshold < 0:
+        raise ValueError(f"threshold must be ≥ 0, found {threshold}")
+    logarithms, edge = np.log(ratios), math.log1p(threshold)
+    degrees = np.full(len(ratios), np.inf) if degrees is None else degrees
+    found = np.full(len(ratios), Verdict.AMBIGUOUS.value, dtype=object)
+    reach = reach_of(errors, degrees)
+    within = (logarithms - reach >= -edge) & (logarithms + reach <= edge)
+    found[within] = Verdict.SAME.value
+    with np.errstate(divide="ignore", invalid="ignore"):
+        beyond = (np.abs(logarithms) - edge) / errors
+    is_beyond = np.abs(logarithms) - reach > edge
+    differs = is_beyond & refused(upper_tail(np.where(np.isnan(beyond), -np.inf, beyond), degrees))
+    found[differs & (logarithms > 0)] = Verdict.SLOWER.value
+    found[differs & (logarithms < 0)] = Verdict.FASTER.value
+    return found
+
+
+def least_findable(low: float, high: float, threshold: float) -> float:
+    """Return the smallest relative difference that an interval as wide as this finds in nine of ten."""
+    half = (math.log(high) - math.log(low)) / 2
+    return (1 + threshold) * math.exp(half * (1 + NINE_OF_TEN / NORMAL_95)) - 1
+
+
+def refused(probabilities: np.ndarray, share: float = FALSE_DISCOVERIES) -> np.ndarray:
+    """Return which hypotheses the procedure of Benjamini and Hochberg refuses, given their p-values."""
+    count = len(probabilities)
+    order = np.argsort(probabilities, kind="stable")
+    allowed = share * np.arange(1, count + 1) / max(1, count)
+    below = np.flatnonzero(probabilities[order] <= allowed)
+    result = np.zeros(count, dtype=bool)
+    if len(below):
+        result[order[: below[-1] + 1]] = True
+    return result
+
+
+def upper_tail(deviations: np.ndarray, degrees: np.ndarray) -> np.ndarray:
+    """Return the probability that Student's t exceeds each of these, in standard errors.
+
+    With infinitely many degrees of freedom it is a normal number.
+    """
+    result = np.empty(len(deviations))
+    whole = _whole(degrees)
+    for count in np.unique(whole):
+        places = whole == count
+        result[places] = t_tail(deviations[places], count) if count else _normal_tail(deviations[places])
+    return result
+
+
+def reach_of(errors: np.ndarray, degrees: np.ndarray) -> np.ndarray:
+    """Return how far 95 % intervals reach to either side, with these standard errors."""
+    whole = _whole(degrees)
+    quantiles = {count: t_quantile(CONFIDENCE, int(count)) for count in np.unique(whole) if count}
+    return errors * np.array([quantiles.get(count, NORMAL_95) for count in whole.tolist()])
+
+
+def joint_degrees(known: np.ndarray, estimated: np.ndarray, degrees: int) -> np.ndarray:
+    """Return the degrees of freedom of the error √(known² + estimated²), of which one part is an estimate.
+
+    By Welch (*The generalization of Student's problem when several different population variances are
+    involved*, 1947) and Satterthwaite: the smaller the part that has to be estimated, the more.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = estimated**2 / (known**2 + estimated**2)
+        joint = degrees / share**2
+    return np.where(np.isnan(joint), np.inf, joint)
+
+
+def _whole(degrees: np.ndarray) -> np.ndarray:
+    """Return degrees of freedom as whole numbers, rounded down; 0 is ∞, and `MOST_DEGREES` stand for more."""
+    return np.where(np.isinf(degrees), 0, np.clip(degrees, 1, MOST_DEGREES)).astype(int)
+
+
+def _normal_tail(deviations: np.ndarray) -> np.ndarray:
+    return np.array([0.5 * math.erfc(value / math.sqrt(2)) for value in deviations.tolist()])
+
+
+def standard_error(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return the standard error of the logarithm of what has these 95 % intervals; ∞ where unbounded."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        half = (np.log(high) - np.log(low)) / 2
+    return np.where(np.isfinite(half), half / NORMAL_95, np.inf)

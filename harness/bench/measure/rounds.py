@@ -1,0 +1,440 @@
+"""Timing candidates against each other: they take turns, round by round, until the ratios are known.
+
+On a shared machine times drift by tens of percent, ratios of neighbours in time by one, and the nearer the
+neighbours the less.  So in a round every candidate has one short sample, in an order that differs from round
+to round (`harness.bench.measure.order`), and candidates are compared within rounds.
+
+A process keeps its luck, where its memory and its code lie, as long as it lives; so candidates are started
+anew some times, with rounds in each start (`harness.results.statistics.nested_interval`).  Nothing in here
+knows of processes: the caller gives the sampler and what starts candidates.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import psutil
+
+from harness.artifact.bound_call import Sample
+from harness.artifact.device_facts import DeviceFacts
+from harness.bench.measure.allocation import best_rounds
+from harness.bench.measure.order import balanced_orders
+from harness.bench.workers.process import WorkerFailure
+from harness.experiment.settings import TimingSettings
+from harness.results.statistics import min_samples, nested_interval, relative_width
+
+LOAD_WINDOW_S = 1.0
+"""Load is averaged over about this long: the kernel counts processor time in hundredths of a second."""
+LOOK_S = 0.1
+"""And looked at no more often than this."""
+
+LEAST_ROUNDS = min_samples()
+"""Rounds that are taken even when the budget is spent: fewer bound nothing at 95 %."""
+
+LEAST_STARTS = 5
+"""Starts that are made even when the budget is spent, if as many are asked for: of three, t is 4.3."""
+
+SAMPLING_OF_A_START = 4.5
+"""A start is sampled so many times as long as all else takes in it: that is less than a fifth then."""
+
+LEAST_SAMPLING_OF_A_START = 2.2
+"""A start that is dear, as that of long calls, is sampled so many times as long as all else takes in it."""
+
+EXPECTED_STARTS = 12
+"""Another start is sampled for no more than such a part of the budget: of few starts, intervals are wide."""
+
+
+@dataclass(frozen=True)
+class PeakSample:
+    """What the machine did at most in a moment in which nothing else was asked of it."""
+
+    flops: float | None = None
+    """FLOP/s."""
+    bandwidths: Mapping[str, float] = field(default_factory=dict)
+    """Bytes/s by level of memory."""
+
+
+@dataclass(frozen=True)
+class TimedRound:
+    """One sample of every candidate."""
+
+    seconds: dict[str, float]
+    """Time of one call by case id."""
+    load: float
+    """Share of the machine's processors that others used meanwhile."""
+    start: int = 0
+    """Which start of the candidates it belongs to."""
+    device: dict[str, DeviceFacts] = field(default_factory=dict)
+    """What a device tells besides."""
+    throttled: dict[str, str] = field(default_factory=dict)
+    """Why samples are not counted: the device was slowed down."""
+    peak: PeakSample = PeakSample()
+    """A sample of the machine's peak."""
+    order: tuple[str, ...] = ()
+    """The candidates in the order in which they were sampled."""
+
+
+class Load(Protocol):
+    """Measures how much of the machine others use."""
+
+    def start(self) -> None:
+        """Begin to measure."""
+
+    def share(self) -> float:
+        """Return the share of the processors, 0 to 1, that others used since the start."""
+
+
+Starter = Callable[[int, Sequence[str]], Mapping[str, WorkerFailure]]
+"""Gives candidates new lives for a start of this number; returns those that failed."""
+
+
+class Sampler(Protocol):
+    """Takes a sample of a candidate; raises `WorkerFailure`."""
+
+    def __call__(self, candidate: str, /, *, is_verified: bool) -> Sample:
+        """Take it of inputs whose right output is known and look at that, if it is to be verified."""
+
+
+def no_starter(number: int, candidates: Sequence[str]) -> Mapping[str, WorkerFailure]:
+    """Leave candidates as they are."""
+    return {}
+
+
+class RoundTimer:
+    """Starts candidates, samples them in turns and decides when it is enough.
+
+    The last round of each start is verified: what its samples leave is looked at.  Rounds go on for
+    `SAMPLING_OF_A_START` times as long as all else takes in a start, or longer where starts hardly vary
+    (`harness.bench.measure.allocation`), and no longer than the budget has for one of `EXPECTED_STARTS`.
+
+    It is enough when, after `min_rounds` and `starts`, the 95 % interval of every candidate's paired ratio to
+    the baseline (without a baseline: of its own time) is at most `interval` wide at the end of a start; or
+    when `budget_s` is spent and there are `LEAST_STARTS` starts, or as many as are asked for, of a single one
+    `LEAST_ROUNDS` rounds; or after `max_rounds`.  A candidate whose interval is narrow enough rests until
+    then.  One whose single sample takes longer than the whole budget is sampled once.  A candidate that fails
+    leaves, and the others go on.  Samples from a device that was slowed down are not counted; after
+    `LEAST_ROUNDS` of them none is waited for.
+    """
+
+    def __init__(
+        self,
+        candidates: Sequence[str],
+        baseline: str | None,
+        settings: TimingSettings,
+        *,
+        sample: Sampler,
+        on_round: Callable[[TimedRound, int, dict[str, float]], None],
+        on_failure: Callable[[str, WorkerFailure], None],
+        load: Load,
+        starter: Starter = no_starter,
+        finish_start: Starter = no_starter,
+        sample_peak: Callable[[], PeakSample] = PeakSample,
+        history: Iterable[TimedRound] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Prepare to time `candidates` (case ids), of which `baseline` is one.
+
+        `starter` is called before the rounds of each start, `finish_start` after them.  What `sample` raises
+        goes to `on_failure`; `sample_peak` takes a sample of the machine's peak in each start.
+        `on_round` gets every finished round, its number from 0 and the relative width of each candidate's
+        interval at the end of the last start.  `history` holds rounds of an interrupted run, which count as
+        if they were taken now.
+        """
+        self.candidates = list(candidates)
+        self.rounds = list(history)
+        self._baseline = baseline
+        self._settings = settings
+        self._sample = sample
+        self._on_round = on_round
+        self._on_failure = on_failure
+        self._load = load
+        self._starter = starter
+        self._finish_start = finish_start
+        self._sample_peak = sample_peak
+        self._clock = clock
+        self._slow: set[str] = set()
+        self._resting: set[str] = set()
+        """Candidates whose intervals are narrow enough, while those of others are not."""
+        self._turns = 0
+        self._widths: dict[str, float] = {}
+        self._begin_took = self._round_s = self._end_took = 0.0
+        """Seconds of the last start: before its rounds, of one of them, and after the last one."""
+
+    def run(self) -> list[TimedRound]:
+        """Take rounds until it is enough, and return all rounds, those of the history first."""
+        self._began = self._clock() - self._seconds_in_history()
+        starts = {taken.start for taken in self.rounds}
+        self._starts, self._start = len(starts), max(starts, default=-1)
+        self._widths = self.widths()
+        while not self._is_enough():
+            self._begin_start()
+            while not self._only_one_round_is_left():
+                self._take_round()
+            self._take_round(is_verified=True)
+            self._end_start()
+        return self.rounds
+
+    def widths(self) -> dict[str, float]:
+        """Return the relative width of each candidate's interval, by which the end is decided."""
+        return {
+            candidate: self._width(candidate)
+            for candidate in self.candidates
+            if candidate not in self._slow and (candidate != self._baseline or len(self.candidates) == 1)
+        }
+
+    def missed(self) -> list[str]:
+        """Return a line that says what the asked interval would take, where it is not reached."""
+        widest = max((width for width in self._widths.values() if math.isfinite(width)), default=0.0)
+        if widest <= self._settings.interval or self._clock() == self._began:
+            return []
+        would_take = (self._clock() - self._began) * (widest / self._settings.interval) ** 2
+        return [
+            f"the widest interval is {widest:.1%} of its value, {self._settings.interval:.1%} were asked: "
+            f"that would take about {would_take:.0f} s"
+        ]
+
+    def _begin_start(self) -> None:
+        """Give the candidates that still have turns new lives."""
+        began = self._clock()
+        self._start += 1
+        self._starts += 1
+        self._rounds_before = len(self.rounds)
+        turns = [candidate for candidate in self.candidates if self._has_turn(candidate)]
+        for candidate, failure in self._starter(self._start, turns).items():
+            self._leave(candidate, failure)
+        self._peak = self._sample_peak()
+        self._sampling_began = self._clock()
+        self._begin_took = self._sampling_began - began
+        self._sampling_s = self._sampling_seconds(self._begin_took + self._end_took)
+
+    def _end_start(self) -> None:
+        """Let the samples of the start be looked at, and see whose intervals are narrow."""
+        began = self._clock()
+        self._round_s = (began - self._sampling_began) / max(1, len(self.rounds) - self._rounds_before)
+        turns = [candidate for candidate in self.candidates if self._has_turn(candidate)]
+        for candidate, failure in self._finish_start(self._start, turns).items():
+            self._leave(candidate, failure)
+        self._widths = self.widths()
+        if len(self.rounds) >= self._settings.min_rounds and self._starts >= self._settings.starts:
+            self._resting = {
+                candidate for candidate, width in self._widths.items() if width <= self._settings.interval
+            }
+        self._end_took = self._clock() - began
+
+    def _only_one_round_is_left(self) -> bool:
+        """Return whether the candidates are to be started anew after another round, or all is done then."""
+        if not any(self._has_turn(candidate) for candidate in self.candidates):
+            return True
+        taken = len(self.rounds) - self._rounds_before
+        most = self._settings.max_rounds
+        if most is not None and len(self.rounds) >= most - 1:
+            return True
+        if self._settings.starts == 1:
+            return taken > 0 and self._is_enough(coming=1)
+        if most is not None and taken >= -(-most // self._settings.starts) - 1:
+            return True
+        now, share = self._clock(), min(1.0, self._starts / self._settings.starts)
+        round_s = (now - self._sampling_began) / taken if taken else self._round_s
+        if round_s == 0.0:
+            return False
+        end = now + round_s
+        is_spent = end - self._began >= share * self._settings.budget_s
+        return is_spent or end - self._sampling_began >= self._sampling_s
+
+    def _sampling_seconds(self, start_s: float) -> float:
+        """Return how long the rounds of a start are to take, beside which so much else takes."""
+        least = SAMPLING_OF_A_START * start_s
+        budget_s = self._settings.budget_s
+        most = budget_s / EXPECTED_STARTS * SAMPLING_OF_A_START / (1 + SAMPLING_OF_A_START)
+        most = max(most, min(LEAST_SAMPLING_OF_A_START * start_s, budget_s / LEAST_STARTS - start_s))
+        best = min(
+            (
+                best_rounds(self._logarithms(candidate), start_s, self._round_s)
+                for candidate, width in self._widths.items()
+                if width > self._settings.interval
+            ),
+            default=1.0,
+        )
+        return min(max(least, best * self._round_s), most)
+
+    def _logarithms(self, candidate: str) -> list[list[float]]:
+        """Return, by start, the logarithms of what a candidate's interval is of, of each round."""
+        by_start: dict[int, list[float]] = {}
+        for start, value in self._values(candidate):
+            by_start.setdefault(start, []).append(math.log(value))
+        return list(by_start.values())
+
+    def _take_round(self, *, is_verified: bool = False) -> None:
+        """Sample every candidate once, in the order of this turn."""
+        if not self.candidates:
+            return
+        self._load.start()
+        orders = balanced_orders(len(self.candidates))
+        order = [self.candidates[place] for place in orders[self._turns % len(orders)]]
+        self._turns += 1
+        samples: dict[str, Sample] = {}
+        for candidate in order:
+            sample = self._take_sample(candidate, is_verified) if self._has_turn(candidate) else None
+            if sample is not None:
+                samples[candidate] = sample
+        if samples:
+            peak, self._peak = self._peak, PeakSample()
+            self.rounds.append(_round_of(samples, self._load.share(), self._start, peak))
+            if self._settings.starts == 1:
+                self._widths = self.widths()
+            self._on_round(self.rounds[-1], len(self.rounds) - 1, self._widths)
+
+    def _take_sample(self, candidate: str, is_verified: bool) -> Sample | None:
+        """Return a sample, or None when the candidate has failed and left."""
+        start = self._clock()
+        try:
+            sample = self._sample(candidate, is_verified=is_verified)
+        except WorkerFailure as failure:
+            self._leave(candidate, failure)
+            return None
+        took = self._clock() - start
+        if took > self._settings.budget_s:
+            self._slow.add(candidate)
+        return sample
+
+    def _leave(self, candidate: str, failure: WorkerFailure) -> None:
+        """Go on without a candidate."""
+        self.candidates.remove(candidate)
+        if candidate == self._baseline:
+            self._baseline = None
+        self._on_failure(candidate, failure)
+
+    def _has_turn(self, candidate: str) -> bool:
+        if candidate in self._resting:
+            return False
+        return candidate not in self._slow or not self._has_sample(candidate)
+
+    def _has_sample(self, candidate: str) -> bool:
+        """Return whether a candidate has a sample, or was slowed down so often that none is expected."""
+        rejected = sum(candidate in taken.throttled for taken in self.rounds)
+        return rejected >= LEAST_ROUNDS or any(candidate in taken.seconds for taken in self.rounds)
+
+    def _is_enough(self, coming: int = 0) -> bool:
+        """Return whether no more rounds are needed when so many have been taken besides."""
+        if not any(self._has_turn(candidate) for candidate in self.candidates):
+            return True
+        if not all(self._has_sample(candidate) for candidate in self.candidates):
+            return False
+        count, starts = len(self.rounds) + coming, self._settings.starts
+        if self._settings.max_rounds is not None and count >= self._settings.max_rounds:
+            return True
+        is_spent = self._clock() - self._began + self._least_start_s / 2 >= self._settings.budget_s
+        least_rounds = LEAST_ROUNDS if starts == 1 else 1
+        if is_spent and count >= least_rounds and self._starts >= min(starts, LEAST_STARTS):
+            return True
+        if count < self._settings.min_rounds or self._starts < starts:
+            return False
+        return all(width <= self._settings.interval for width in self._widths.values())
+
+    @property
+    def _least_start_s(self) -> float:
+        """Seconds that another start takes at least: one of which half does not fit any more is not made."""
+        return 0.0 if self._settings.starts == 1 else self._begin_took + self._round_s + self._end_took
+
+    def _width(self, candidate: str) -> float:
+        values = self._values(candidate)
+        if not values:
+            return float("inf")
+        starts, own = zip(*values, strict=True)
+        return relative_width(nested_interval(own, starts))
+
+    def _values(self, candidate: str) -> list[tuple[int, float]]:
+        """Return start and value of each round: the paired ratio to the baseline, or the candidate's time."""
+        own = [taken for taken in self.rounds if candidate in taken.seconds]
+        baseline = self._baseline
+        if baseline is None or baseline == candidate:
+            return [(taken.start, taken.seconds[candidate]) for taken in own]
+        both = [taken for taken in own if baseline in taken.seconds]
+        return [(taken.start, taken.seconds[baseline] / taken.seconds[candidate]) for taken in both]
+
+    def _seconds_in_history(self) -> float:
+        """Return about how long the rounds of the history took: a sample lasts `min_sample_s` or one call."""
+        return sum(
+            max(seconds, self._settings.min_sample_s)
+            for taken in self.rounds
+            for seconds in taken.seconds.values()
+        )
+
+
+def _round_of(samples: Mapping[str, Sample], load: float, start: int, peak: PeakSample) -> TimedRound:
+    """Return a round of samples; those of a device that was slowed down do not count."""
+    return TimedRound(
+        seconds={case: sample.seconds for case, sample in samples.items() if sample.throttled is None},
+        load=load,
+        start=start,
+        device={case: sample.device for case, sample in samples.items() if sample.device != DeviceFacts()},
+        throttled={
+            case: sample.throttled for case, sample in samples.items() if sample.throttled is not None
+        },
+        peak=peak,
+        order=tuple(samples),
+    )
+
+
+class MachineLoad:
+    """What others use of the machine: all processor time less that of this process and its workers."""
+
+    def __init__(self, pids: Iterable[int]) -> None:
+        """Count the processes of these ids, and this process, as ours."""
+        self._began = self._looked = self._busy = self._total = self._share = 0.0
+        self._own: dict[int, float] = {}
+        self.follow(pids)
+
+    def follow(self, pids: Iterable[int]) -> None:
+        """Begin anew, with the processes of these ids, and this process, as ours."""
+        self._processes = [psutil.Process()]
+        for pid in pids:
+            try:
+                self._processes.append(psutil.Process(pid))
+            except psutil.NoSuchProcess:
+                continue
+        self._share = 0.0
+        self._restart()
+
+    def start(self) -> None:
+        """Begin to measure; what was measured of a window that is short still is kept."""
+        if time.monotonic() - self._began >= LOAD_WINDOW_S:
+            self._restart()
+
+    def share(self) -> float:
+        """Return the share of the processors, 0 to 1, that others used since the window began."""
+        now = time.monotonic()
+        if now - self._looked >= LOOK_S:
+            self._looked = now
+            busy, total = machine_seconds()
+            own = sum(seconds - self._own.get(pid, 0.0) for pid, seconds in self._own_seconds().items())
+            if total > self._total:
+                self._share = min(1.0, max(0.0, (busy - self._busy - own) / (total - self._total)))
+        return self._share
+
+    def _restart(self) -> None:
+        self._began = self._looked = time.monotonic()
+        self._busy, self._total = machine_seconds()
+        self._own = self._own_seconds()
+
+    def _own_seconds(self) -> dict[int, float]:
+        seconds = {}
+        for process in self._processes:
+            try:
+                times = process.cpu_times()
+            except psutil.Error:
+                continue
+            seconds[process.pid] = times.user + times.system
+        return seconds
+
+
+def machine_seconds() -> tuple[float, float]:
+    """Return the processor seconds (busy, in total) of the whole machine since it started.
+
+    What a hypervisor gave to other machines is busy; a guest's time is part of the user's time already.
+    """
+    times = psutil.cpu_times()._asdict()
+    total = sum(seconds for name, seconds in times.items() if not name.startswith("guest"))
+    return total - times["idle"] - times.get("iowait", 0.0), total

@@ -1,0 +1,71 @@
+"""The `README.md` of a bundle: what it holds, and the commands for who receives it.
+
+It is text for people.  Nothing here reads it, so it is no part of a bundle's digest, and does not hold it: a
+digest that comes with a bundle tells nothing of it.
+"""
+
+from collections import Counter
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from harness.bench.running.bundle import RUN_SCRIPT, Bundle
+from harness.system.errors import InputError
+from harness.system.printable import markdown_code, markdown_text, shell_line
+from harness.system.status import Status
+
+README_FILE = "README.md"
+TEMPLATE = "bundle_readme.md.jinja"
+
+
+def write_readme(bundle: Bundle) -> None:
+    """Write a bundle's `README.md`; raises `InputError` where it cannot be written."""
+    try:
+        (bundle.folder / README_FILE).write_text(readme(bundle), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"--bundle: {bundle.folder}: cannot write: {error.strerror or error}") from error
+
+
+def run_line(bundle: Bundle, digest: str, command: str = "run") -> str:
+    """Return the command that runs a bundle of that digest, where the bundle lies in the working folder."""
+    return shell_line(["harness", command, "--bundle", _here(bundle), "--expect", digest])
+
+
+def offline_line(bundle: Bundle, digest: str) -> str:
+    """Return the command that runs a bundle of that digest on a machine without a network."""
+    return f"EXPECT={digest} {shell_line(['sh', f'{_here(bundle)}/{RUN_SCRIPT}'])}"
+
+
+def readme(bundle: Bundle) -> str:
+    """Return the text in Markdown."""
+    cases = bundle.index.cases
+    counts = Counter(entry.status.value for entry in cases)
+    templates = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # it is Markdown, and all names go through `markdown_text` and `markdown_code`
+    )
+    templates.filters.update(text=markdown_text, code=markdown_code, shell=shell_line)
+    return templates.get_template(TEMPLATE).render(
+        manifest=bundle.index.manifest,
+        cases=cases,
+        counts=", ".join(f"{count} {status}" for status, count in counts.items()),
+        missing=Counter(
+            (entry.status.value, entry.case.variant, entry.reason)
+            for entry in cases
+            if entry.status is not Status.BUILT
+        ),
+        targets=dict.fromkeys(entry.case.target for entry in cases),
+        here=_here(bundle),
+        check=run_line(bundle, "DIGEST", "check"),
+        run=run_line(bundle, "DIGEST"),
+        offline=offline_line(bundle, "DIGEST") if bundle.is_offline else None,
+    )
+
+
+def _here(bundle: Bundle) -> str:
+    """Return the path of the bundle from the folder that it lies in."""
+    return f"./{Path(bundle.folder).resolve().name}"

@@ -1,0 +1,141 @@
+"""What the oracle expects of the problems at hand, computed once for all cases of a problem."""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from harness.bench.workers.process import WorkerFailure, WorkerProcess
+from harness.bench.workers.protocol import AbsolutePath, Done, Life, Request
+from harness.oracle.expected import expect
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.changing_inputs import (
+    TURNABLE,
+    TURNED,
+    change_operands,
+    inputs_as_expected,
+    turns_of_operands,
+)
+from harness.problem.inputs import make_inputs
+from harness.system.digest import digest
+from harness.system.storage.replacing import own_folder
+
+EXPECT_TIMEOUT_S = 3600.0
+"""The oracle is slow and sure: float64, blockwise."""
+
+
+class ExpectRequest(Request[Done]):
+    """Let the oracle compute a problem and save what it expects to a file."""
+
+    problem: AttentionProblem
+    distribution: str
+    seed: int
+    number: Annotated[int, Field(ge=0)] = 0
+    """Which inputs, see `harness.problem.changing_inputs`."""
+    operands: Annotated[int, Field(ge=0)] = 0
+    """Which mask, bias, sinks and weights, likewise; 0 are those drawn with the others."""
+    file: AbsolutePath
+
+    def answer(self, life: Life) -> Done:
+        """Compute what is expected."""
+        inputs = make_inputs(self.problem, self.distribution, self.seed)
+        if self.operands:
+            change_operands(inputs, self.problem, self.seed, self.operands)
+            inputs = inputs.as_expected(self.problem)
+        inputs = inputs_as_expected(inputs, self.problem, self.number)
+        expect(inputs, self.problem).save(self.file)
+        return Done()
+
+
+@dataclass(frozen=True)
+class ExpectationFiles:
+    """Files of what the oracle expects in one check."""
+
+    files: Mapping[str, Path]
+    """Of each input distribution."""
+    others: Path | None = None
+    """Of the first one, with other scores, if there is one."""
+    other_operands: Mapping[int, Path] = field(default_factory=dict)
+    """Of the first one, with other masks, biases, sinks and weights, by their number, if it has them."""
+
+    @property
+    def first(self) -> str:
+        """The first distribution."""
+        return next(iter(self.files))
+
+
+class Expectations:
+    """Files with the oracle's expectations; they stay until they are deleted.
+
+    The oracle's worker stays as well, for the next problem, until it fails or `close`.  It shares work out
+    among all cores itself, so its BLAS has one thread: on a busy machine several of them wait for each other
+    most of the time.
+    """
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        """Keep the files in `folder`, emptied first: an interrupted run may have left some."""
+        self._folder = folder
+        self._seed = seed
+        self._worker: WorkerProcess | None = None
+        self.delete()
+
+    def of_check(
+        self, problem: AttentionProblem, distributions: Sequence[str], *, with_others: bool
+    ) -> ExpectationFiles:
+        """Return the files of each input distribution, and `with_others` of other inputs of the first one.
+
+        Some distributions have no others.  Raises `WorkerFailure` if the oracle fails.
+        """
+        files = {distribution: self.file(problem, distribution) for distribution in distributions}
+        first = distributions[0]
+        if not with_others or first not in TURNABLE:
+            return ExpectationFiles(files)
+        operands = {turn: self.file(problem, first, operands=turn) for turn in turns_of_operands(problem)}
+        return ExpectationFiles(files, self.file(problem, first, number=TURNED), operands)
+
+    def file(
+        self, problem: AttentionProblem, distribution: str, *, number: int = 0, operands: int = 0
+    ) -> Path:
+        """Return the file of some inputs, see `ExpectRequest`; raises `WorkerFailure` if the oracle fails."""
+        name = digest(problem.model_dump(mode="json"))[:12]
+        file = self._folder / f"{name}-{distribution}-{number}-{operands}.npy"
+        if not file.exists():
+            own_folder(self._folder)
+            request = ExpectRequest(
+                problem=problem,
+                distribution=distribution,
+                seed=self._seed,
+                number=number,
+                operands=operands,
+                file=file,
+            )
+            self._expect(request, file)
+        return file
+
+    def _expect(self, request: ExpectRequest, file: Path) -> None:
+        if self._worker is None or not self._worker.alive:
+            self._end_worker()
+            self._worker = WorkerProcess(threads=1)
+        try:
+            self._worker.request(request, EXPECT_TIMEOUT_S)
+        except WorkerFailure:
+            self._end_worker()
+            file.unlink(missing_ok=True)  # it may hold a part
+            raise
+
+    def delete(self) -> None:
+        """Delete all files."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def close(self) -> None:
+        """End the oracle's worker and delete all files."""
+        self._end_worker()
+        self.delete()
+
+    def _end_worker(self) -> None:
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None

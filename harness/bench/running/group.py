@@ -1,0 +1,134 @@
+"""One group of a run: cases that are built and checked together, and timed against each other."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+
+from harness.bench.row_maker import CaseRecord
+from harness.bench.running.check_pool import TIMED_EXECUTORS, CheckPool
+from harness.bench.running.context import RunContext
+from harness.bench.running.group_timing import time_group
+from harness.bench.workers.process import WorkerFailure, WorkerProcess
+from harness.problem.case import Case
+from harness.system.status import Status
+
+
+class GroupRun:
+    """Takes the cases of one group from plan to row."""
+
+    def __init__(self, context: RunContext, cases: Sequence[Case]) -> None:
+        """Prepare to run `cases`, which differ in variant and parameters only if they are to be timed."""
+        self._context = context
+        self._records = {case.id: CaseRecord(case) for case in cases}
+
+    def run(self) -> None:
+        """Add a row for each case to the context's."""
+        if any(case_id in self._context.earlier for case_id in self._records):
+            self._find_keys()
+            self._keep_earlier_rows()
+        self._build()
+        with ExitStack() as stack:
+            workers = CheckPool(self._context, stack, self._unfinished()).run()
+            if workers:
+                time_group(self._context, self._records, self._timed_baseline(workers), workers, stack)
+
+    def _unfinished(self) -> list[CaseRecord]:
+        return [record for case_id, record in self._records.items() if case_id not in self._context.rows]
+
+    def _find_keys(self) -> None:
+        """Compute every case's content key; what fails here is final."""
+        keys = self._context.builders.find_keys(self._records.values(), self._context.observer.started)
+        for record, failure in keys:
+            self._fail(record, failure)
+
+    def _keep_earlier_rows(self) -> None:
+        """Keep the rows of a resumed run that still hold."""
+        for compared in self._context.experiment.groups(record.case for record in self._records.values()):
+            unfinished = [self._records[case.id] for case in compared if case.id not in self._context.rows]
+            baseline = self._baseline(compared)
+            kept = [
+                record
+                for record in unfinished
+                if self._still_holds(record) and self._is_compared_as_now(baseline, record)
+            ]
+            redone = [record.case for record in unfinished if record not in kept]
+            if baseline in redone:
+                kept = [record for record in kept if self._context.earlier[record.case.id].time_s is None]
+            for record in kept:
+                self._context.keep(record, self._context.earlier[record.case.id])
+
+    def _baseline(self, compared: Sequence[Case]) -> Case | None:
+        """Return what the cases of one problem on one target are compared with, asked for now or earlier."""
+        return self._context.baselines.get(compared[0].id)
+
+    def _still_holds(self, record: CaseRecord) -> bool:
+        """Return whether the journal has the row of a case, and it is what this run would find, too."""
+        row = self._context.earlier.get(record.case.id)
+        if row is None or row.key != record.key or row.status is Status.UNSUPPORTED or row.transient:
+            return False
+        if row.executor in TIMED_EXECUTORS and row.device not in (None, record.device):
+            return False  # what a bundle holds has one key on all machines
+        if row.status in (Status.TIMED_OUT, Status.OUT_OF_MEMORY) and self._context.has_other_limits:
+            return False
+        if row.checked_inputs not in (None, self._context.experiment.check_of(record.case).inputs):
+            return False
+        needs_time = self._context.times(record.case) and row.executor in TIMED_EXECUTORS
+        return row.status is not Status.PASSED or row.time_s is not None or not needs_time
+
+    def _is_compared_as_now(self, baseline: Case | None, record: CaseRecord) -> bool:
+        """Return whether the journal's row of a case has the speed-up that this run would give it.
+
+        It has another where another case is the baseline now, where that has other code than it had then, or
+        has failed.  One that was not asked for with it gives none.
+        """
+        row = self._context.earlier[record.case.id]
+        if row.time_s is None or not self._context.times(record.case):
+            return True
+        if baseline is not None and baseline.id not in self._records:
+            return row.baseline_case in (None, baseline.id)
+        compared: tuple[str | None, str | None] = (None, None)
+        if baseline is not None:
+            before = self._context.earlier.get(baseline.id)
+            if before is None or before.status is Status.PASSED:
+                compared = (baseline.id, self._records[baseline.id].key)
+        return (row.baseline_case, row.baseline_key) == compared
+
+    def _build(self) -> None:
+        """Build cases, or find them in the cache."""
+        for record, failure in self._built(self._unfinished()):
+            if failure is not None:
+                self._fail(record, failure)
+            elif record.executor == "none":
+                self._context.finish(record, self._context.row_maker.success(record, Status.BUILT))
+
+    def _fail(self, record: CaseRecord, failure: WorkerFailure) -> None:
+        """Journal why a case has no code: what is refused before it has a key was not built at all."""
+        refused = failure.status is Status.UNSUPPORTED and record.key is None
+        self._context.fail(record, "plan" if refused else "build", failure)
+
+    def _built(self, records: Sequence[CaseRecord]) -> Iterator[tuple[CaseRecord, WorkerFailure | None]]:
+        return self._context.builders.build(records, self._context.observer.started)
+
+    def _timed_baseline(self, workers: Mapping[str, WorkerProcess]) -> Case | None:
+        """Return what the checked cases are compared with: None, and a line that says why, if it has failed.
+
+        One that keeps its row from an earlier run is found again, and timed beside the others.
+        """
+        baseline = self._baseline([record.case for record in self._records.values()])
+        if baseline is None or baseline.id not in self._records:
+            return None
+        why = None if baseline.id in workers else self._why_not_timed(baseline)
+        if why is None:
+            return baseline
+        self._context.observer.message(f"no comparison with {baseline.describe()}: {why}")
+        return None
+
+    def _why_not_timed(self, baseline: Case) -> str | None:
+        """Find what a baseline with a row was built into; return why nothing is compared with it, or None.
+
+        What has not passed its check has no time, whatever it would take.
+        """
+        row = self._context.rows[baseline.id]
+        if row.status is not Status.PASSED:
+            return f"the baseline is {row.status}" + (f": {row.reason}" if row.reason else "")
+        failures = [failure for _, failure in self._built([self._records[baseline.id]])]
+        return next((str(failure) for failure in failures if failure is not None), None)

@@ -1,0 +1,397 @@
+"""Timing the checked cases of one group: their workers take turns, rounds are journaled, rows are made.
+
+Each start (`harness.bench.measure.rounds`) gives a case's worker a new life, whose arrays, stack and code lie
+elsewhere (`harness.bench.running.prepared_case`).  Before each sample inputs are others and outputs poisoned;
+what the last sample of a start leaves is compared with the oracle.  `harness.bench.running.trust` says when a
+time is believed.
+"""
+
+import itertools
+import math
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import replace
+
+import numpy as np
+
+from harness.artifact.bound_call import Sample
+from harness.artifact.device_facts import DeviceFacts
+from harness.bench.measure.order_effects import OrderEffect, order_effects_of_rounds
+from harness.bench.measure.rounds import MachineLoad, PeakSample, RoundTimer, TimedRound
+from harness.bench.row_maker import CaseRecord, GroupTimes
+from harness.bench.running.checking import wrong_output
+from harness.bench.running.context import RunContext, case_threads
+from harness.bench.running.counting import count
+from harness.bench.running.prepared_case import (
+    PrepareStartsRequest,
+    SampleRequest,
+    StartRequest,
+)
+from harness.bench.running.timed_share import SAMPLES
+from harness.bench.running.trust import (
+    ClockedSample,
+    FirstCalls,
+    confirm_samples,
+    distrust_of_first_calls,
+    distrust_of_samples,
+    take_sample,
+)
+from harness.bench.workers.process import WorkerFailure, WorkerProcess
+from harness.bench.workers.protocol import Checked
+from harness.problem.case import Case
+from harness.problem.changing_inputs import EXACT
+from harness.results.manifest import timestamp
+from harness.results.timing_rounds import Round
+from harness.system.digest import digest
+from harness.system.machine.cores import available_cores
+from harness.system.machine.quiet_cores import MOST_PROBED, fastest_core, quiet_cores
+from harness.system.status import Status
+
+ENERGY_SAMPLE = 1
+"""The sample of a start after which the energy of a call is told."""
+
+QUIET_FOR_S = 3.0
+"""Quiet processors are not looked for again sooner: the look itself takes part of a start."""
+
+AFTER_TIMING = "right when it was checked, and wrong after the calls that were timed: "
+
+
+def time_group(
+    context: RunContext,
+    records: Mapping[str, CaseRecord],
+    baseline: Case | None,
+    workers: Mapping[str, WorkerProcess],
+    stack: ExitStack,
+) -> None:
+    """Time cases against each other and finish their rows.
+
+    `records` holds all cases of the group, `workers` the workers of those to be timed, which have checked
+    them, and are closed afterwards.  The baseline has passed its check: one that keeps its row from an
+    earlier run takes part, too.
+    """
+    timing = _GroupTiming(context, records, baseline, workers, stack)
+    timing.finish_rows(timing.take_rounds())
+
+
+class _GroupTiming:
+    def __init__(
+        self,
+        context: RunContext,
+        records: Mapping[str, CaseRecord],
+        baseline: Case | None,
+        workers: Mapping[str, WorkerProcess],
+        stack: ExitStack,
+    ) -> None:
+        self._context = context
+        self._records = records
+        self._baseline = baseline
+        self._workers = dict(workers)
+        if baseline is not None and baseline.id not in self._workers:
+            self._workers[baseline.id] = stack.enter_context(context.worker(records[baseline.id]))
+        self._prepared: set[str] = set()
+        """Candidates whose workers have read their code and inputs."""
+        self._next_number = itertools.count(EXACT).__next__
+        """Gives the number of the inputs of the next sample: no candidate sees the same ones twice."""
+        self._clocked: dict[str, list[ClockedSample]] = {}
+        """The samples of this start by both clocks."""
+        self._claimed: dict[str, list[Sample]] = {}
+        """The same as they count."""
+        self._first_call_s: dict[str, float] = {}
+        """What a first call takes by this process's clock, of each candidate that was looked at."""
+        self._samples_of_start: Counter[str] = Counter()
+        self._start_number = 0
+        self._load = MachineLoad(())
+        self._processors: list[int] = []
+        self._is_disturbed = True
+        """Whether others may use the processors by now."""
+        self._looked_for_quiet_cores = -math.inf
+        first = next(iter(records.values())).case
+        self._peak = context.peaks.sampler(first, case_threads(first))
+        keys = {case_id: record.key for case_id, record in records.items()}
+        self._min_sample_s = context.experiment.timing.min_sample_s
+        self._check = check = context.experiment.check_of(first)
+        self._group_id = digest([keys, check.distributions[0], check.seed])[:12]
+        """Names these cases with their keys and inputs: no rounds of others are mixed with theirs."""
+
+    def take_rounds(self) -> list[TimedRound]:
+        """Start and sample the candidates in turns until it is enough, and close their workers."""
+        timer = RoundTimer(
+            list(self._workers),
+            self._timed_baseline_id(),
+            self._context.experiment.timing,
+            starter=self._start,
+            finish_start=self._finish_start,
+            sample=self._sample,
+            sample_peak=self._sample_peak,
+            on_round=self._journal,
+            on_failure=self._drop,
+            load=self._load,
+            history=self._journaled_rounds(),
+        )
+        with self._context.timed_share.timing():
+            rounds = timer.run()
+            self._look_at_those_of_the_journal(rounds)
+        for message in timer.missed():
+            self._context.observer.message(message)
+        for worker in self._workers.values():
+            worker.close()
+        self._context.peaks.save()
+        return rounds
+
+    def _start(self, number: int, candidates: Sequence[str]) -> dict[str, WorkerFailure]:
+        """Give candidates new lives, bound to copies of the same inputs, those of the first distribution.
+
+        Candidates of one thread each share a processor, the fastest of those that others leave alone.
+        """
+        single = all(case_threads(self._records[case_id].case) == 1 for case_id in candidates)
+        if single and self._is_disturbed and time.monotonic() - self._looked_for_quiet_cores > QUIET_FOR_S:
+            self._processors, self._is_disturbed = quiet_cores(), False
+            self._looked_for_quiet_cores = time.monotonic()
+        processor = fastest_core(_some_of(self._processors)) if single else None
+        with self._context.timed_share.spent_on("starts"):
+            for case_id in candidates:  # all at once: they begin side by side
+                self._workers[case_id].restart()
+            failures = self._of_each(
+                candidates, lambda case_id: self._begin(case_id, processor), available_cores()
+            )
+        self._start_number = number
+        self._samples_of_start.clear()
+        self._clocked.clear()
+        self._claimed.clear()
+        self._load.follow([*(worker.pid for worker in self._workers.values()), *self._peak.pids])
+        return failures
+
+    def _begin(self, case_id: str, processor: int | None) -> None:
+        """Start a candidate in its worker's new life; raises `WorkerFailure`."""
+        worker, limit_s = self._workers[case_id], self._context.step_limit_s
+        if case_id not in self._prepared:
+            self._context.observer.started(self._records[case_id].case, "time")
+            worker.begin_lives(self._preparation(case_id), limit_s)
+            self._prepared.add(case_id)
+        worker.request(StartRequest(placement=random.getrandbits(32), processor=processor), limit_s)
+
+    def _preparation(self, case_id: str) -> PrepareStartsRequest:
+        record, check = self._records[case_id], self._check
+        if record.folder is None:
+            raise ValueError(f"{case_id} has not been built")
+        distribution = check.distributions[0]
+        return PrepareStartsRequest(
+            folder=record.folder,
+            code=dict(record.code),
+            candidate=record.candidate or 0,
+            distribution=distribution,
+            seed=check.seed,
+            expectation=self._context.expectations.file(record.case.problem, distribution),
+        )
+
+    def _finish_start(self, number: int, candidates: Sequence[str]) -> dict[str, WorkerFailure]:
+        """Look at the samples of a start by both clocks; return what is wrong."""
+        with self._context.timed_share.spent_on("looks at clocks"):
+            return self._of_each(candidates, self._compare_clocks)
+
+    def _compare_clocks(self, case_id: str) -> None:
+        """Raise `WorkerFailure` where the samples of a candidate are not to be trusted."""
+        record, worker, limit_s = self._records[case_id], self._workers[case_id], self._context.step_limit_s
+        is_of_device = record.executor == "device"
+        failure = distrust_of_samples(self._clocked.get(case_id, []), is_of_device=is_of_device)
+        if failure is not None:
+            failure = confirm_samples(worker, limit_s, self._next_number, is_of_device=is_of_device)
+        if failure is None and case_id not in self._first_call_s:
+            failure = self._look_at_first_calls(case_id)
+        if failure is not None:
+            raise failure
+
+    def _look_at_first_calls(self, case_id: str) -> WorkerFailure | None:
+        """Time first calls of a candidate; return why they do not agree with its samples, or None."""
+        samples = self._claimed.get(case_id)
+        if not samples:
+            return None
+        is_of_device = self._records[case_id].executor == "device"
+        facts = DeviceFacts.typical(sample.device for sample in samples)
+        launch_s = facts.launch_s if is_of_device and facts.launch_s is not None else 0.0
+        claimed_s = float(np.percentile([sample.seconds for sample in samples], 25)) + launch_s
+        first_calls = FirstCalls(
+            self._workers[case_id],
+            self._context.step_limit_s,
+            self._next_number,
+            is_of_device=is_of_device,
+        )
+        fresh_s = self._first_call_s[case_id] = first_calls.seconds()
+        return distrust_of_first_calls(fresh_s, claimed_s) and first_calls.confirm(claimed_s)
+
+    def _of_each(
+        self, candidates: Sequence[str], do: Callable[[str], None], at_a_time: int = 1
+    ) -> dict[str, WorkerFailure]:
+        """Do something with each candidate, one at a time where clocks are read; return what failed."""
+
+        def done(case_id: str) -> WorkerFailure | None:
+            try:
+                with self._records[case_id].elapsing():
+                    do(case_id)
+            except WorkerFailure as failure:
+                return failure
+            return None
+
+        with ThreadPoolExecutor(at_a_time) as threads:
+            failures = list(threads.map(done, candidates))
+        return {
+            case_id: failure
+            for case_id, failure in zip(candidates, failures, strict=True)
+            if failure is not None
+        }
+
+    def _look_at_those_of_the_journal(self, rounds: Sequence[TimedRound]) -> None:
+        """Start candidates whose rounds an interrupted run has all taken: nobody has looked at them here."""
+        candidates = [case_id for case_id in self._workers if case_id not in self._prepared]
+        if not candidates:
+            return
+        number = 1 + max((taken.start for taken in rounds), default=-1)
+        failures = self._start(number, candidates)
+        for step in (self._take_verified_sample, self._compare_clocks):
+            failures |= self._of_each([each for each in candidates if each not in failures], step)
+        for case_id, failure in failures.items():
+            self._drop(case_id, failure)
+
+    def _take_verified_sample(self, case_id: str) -> None:
+        self._sample(case_id, is_verified=True)
+
+    def finish_rows(self, rounds: list[TimedRound]) -> None:
+        """Make the rows of what was timed, the baseline's first: without it the others are timed again."""
+        if not self._workers:
+            return
+        baseline_id = self._timed_baseline_id()
+        first = next(iter(self._records.values())).case
+        times = GroupTimes(
+            rounds=rounds,
+            busy_limit=self._context.experiment.timing.busy_limit,
+            baseline=self._baseline if baseline_id is not None else None,
+            baseline_key=self._records[baseline_id].key if baseline_id is not None else None,
+            peak=self._context.peaks.of(first),
+            outside_s=self._first_call_s,
+            order_effects=self._order_effects(rounds),
+        )
+        for case_id in sorted(self._workers, key=lambda case_id: case_id != baseline_id):
+            if case_id not in self._context.rows:
+                record = self._records[case_id]
+                count(self._context, record)
+                row = self._context.row_maker.success(record, Status.PASSED, times)
+                self._context.finish(record, row)
+
+    def _order_effects(self, rounds: Sequence[TimedRound]) -> dict[str, OrderEffect]:
+        """Return what the candidate before does to one, by case id, and say who that is."""
+        return {
+            case_id: replace(effect, predecessor=self._name(effect.predecessor))
+            for case_id, effect in order_effects_of_rounds(rounds).items()
+        }
+
+    def _name(self, case_id: str) -> str:
+        return f"{self._records[case_id].case.variant} {case_id}"
+
+    def _timed_baseline_id(self) -> str | None:
+        """Return the baseline's case id, if it is one of the candidates that are alive."""
+        if self._baseline is not None and self._baseline.id in self._workers:
+            return self._baseline.id
+        return None
+
+    def _sample(self, case_id: str, *, is_verified: bool = False) -> Sample:
+        """Take a sample with new inputs, into an output that is poisoned before; raises `WorkerFailure`.
+
+        A verified one has inputs whose right output is known: another output is a failure.
+        """
+        record, worker = self._records[case_id], self._workers[case_id]
+        timing = self._context.experiment.timing
+        self._samples_of_start[case_id] += 1
+        tells_energy = self._samples_of_start[case_id] == ENERGY_SAMPLE
+        request = SampleRequest(
+            number=self._start_number if is_verified else self._next_number(),
+            is_verified=is_verified,
+            min_seconds=self._min_sample_s,
+            graphs=timing.graphs,
+            energy_s=timing.energy_s if tells_energy else 0.0,
+        )
+        with record.elapsing():
+            sampled, clocked = take_sample(worker, request, self._context.step_limit_s)
+        self._context.timed_share.add(SAMPLES, clocked.claimed_s)
+        self._context.timed_share.add("looks at outputs" if is_verified else "new inputs", sampled.besides_s)
+        if sampled.verdict is not None:
+            self._require_right(record, worker, sampled.verdict)
+        sample = Sample(sampled.seconds, sampled.calls, sampled.device, sampled.throttled)
+        if request.energy_s == 0:
+            self._clocked.setdefault(case_id, []).append(clocked)
+        self._claimed.setdefault(case_id, []).append(sample)
+        return sample
+
+    def _require_right(self, record: CaseRecord, worker: WorkerProcess, verdict: Checked) -> None:
+        distribution = self._check.distributions[0]
+        record.note_verdict(verdict, distribution)
+        if not verdict.ok:
+            raise wrong_output(verdict, distribution, AFTER_TIMING, worker.log())
+
+    def _sample_peak(self) -> PeakSample:
+        with self._context.timed_share.spent_on("peaks"):
+            return self._peak.sample()
+
+    def _drop(self, case_id: str, failure: WorkerFailure) -> None:
+        """Take a candidate that failed out of the rounds; a baseline's earlier row stands all the same."""
+        self._workers.pop(case_id).close()
+        record = self._records[case_id]
+        if case_id in self._context.rows:
+            self._context.observer.message(f"no comparison with {record.case.describe()}: {failure}")
+        else:
+            self._context.fail(record, "time", failure)
+
+    def _journal(self, taken: TimedRound, number: int, widths: Mapping[str, float]) -> None:
+        journaled = Round(
+            group=self._group_id,
+            round=number,
+            start=taken.start,
+            seconds={case_id: [seconds] for case_id, seconds in taken.seconds.items()},
+            beside=[case_id for case_id in taken.seconds if case_id in self._context.rows],
+            load=taken.load,
+            device=taken.device,
+            throttled=taken.throttled,
+            peak_flops={} if taken.peak.flops is None else {self._peak.name: taken.peak.flops},
+            bandwidths={self._peak.name: dict(taken.peak.bandwidths)} if taken.peak.bandwidths else {},
+            at=timestamp(),
+        )
+        self._is_disturbed |= taken.load > self._context.experiment.timing.busy_limit
+        self._context.folder.append_round(journaled)
+        self._context.peaks.note(journaled)
+        self._context.ending.require_none()
+        problem = next(iter(self._records.values())).case.problem
+        self._context.observer.round(problem.describe(), number, widths)
+
+    def _journaled_rounds(self) -> list[TimedRound]:
+        """Return the rounds of this group that an interrupted run has taken, and take their peaks.
+
+        Those that a case spent beside others count for its own row as little as they do in the journal.
+        """
+        rounds = [
+            taken
+            for taken in self._context.earlier_rounds
+            if taken.group == self._group_id and self._workers.keys() & {*taken.seconds, *taken.throttled}
+        ]
+        for taken in rounds:
+            self._context.peaks.note(taken)
+        return [
+            TimedRound(
+                seconds={
+                    case: times[0]
+                    for case, times in taken.seconds.items()
+                    if case in self._workers and (case in self._context.rows or case not in taken.beside)
+                },
+                load=taken.load,
+                start=taken.start,
+                device=taken.device,
+                throttled=taken.throttled,
+            )
+            for taken in rounds
+        ]
+
+
+def _some_of(processors: Sequence[int]) -> list[int]:
+    return random.sample(processors, min(len(processors), MOST_PROBED))

@@ -1,0 +1,274 @@
+"""Runs an experiment: every case of the plan becomes one row, whatever happens to it.
+
+Cases of one problem on one target form a group (`harness.bench.running.group`): they are built, checked, and
+timed against each other.  Where nothing is timed, several groups go together, so that all cores are busy.
+Rows and timing rounds go to the run's journal as soon as they are known, so a run that is killed loses at
+most the cases in flight.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+from harness.bench.running.bundle import Bundle
+from harness.bench.running.context import RunContext, RunSettings
+from harness.bench.running.group import GroupRun
+from harness.bench.running.progress import Observer
+from harness.bench.running.resuming import AskedFor, progress_of, run_to_resume
+from harness.bench.running.signals import ended_by_signals
+from harness.bench.workers.process import DESCRIPTORS
+from harness.experiment.experiment import Experiment
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.results import manifest
+from harness.results.result import Result
+from harness.results.run_folder import RunFolder
+from harness.system.errors import HarnessError, RunInterrupted, StorageError, UnfinishedError, is_no_thread
+from harness.system.processes.open_files import allow_open_files
+
+CASES_FOR_EACH_JOB = 16
+"""Cases that are built and checked together where nothing is timed: few enough to soon see results."""
+
+GO_ON = "go on with --resume"
+"""How a run that has ended before all cases have their rows becomes whole."""
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """What a run leaves behind."""
+
+    folder: Path
+    results: list[Result]
+    """One row for each case, in the plan's order."""
+
+
+def run_experiment(
+    experiment: Experiment,
+    cases: Sequence[Case],
+    *,
+    out: Path,
+    resume: bool,
+    timed: bool,
+    observer: Observer,
+    command: Sequence[str],
+    jobs: int = 1,
+    cache_root: Path | None = None,
+    bundle: Bundle | None = None,
+    dump: Path | None = None,
+    counters: bool = False,
+) -> RunSummary:
+    """Build, check and, if `timed` and the experiment allows it, time these cases of the experiment.
+
+    Results go to `out/<experiment>/<run>/`.  Up to `jobs` cases are built at a time, and checked at a time if
+    nothing is timed; nothing else goes on during timings.  `command` is the command line, for the manifest.
+
+    With `resume` a run in `out` goes on, see `harness.bench.running.resuming`; without any, a new one starts.
+    A row is kept when its case is still in the plan, its content key (source IR, parameters, tool versions,
+    this package's code, device) is what it would be now, and it has what is asked for: a row that passed
+    needs a time if `timed`.  Failures are kept too: repeat them with the command in their row, without
+    `resume`.  A case that was in flight when the run was killed is done again; timing rounds that were
+    journaled are not.  When a baseline has changed, all cases that are compared with it are timed again.
+    So is a case that was checked with other inputs.  What a changed `[timing]` section asks for is not seen:
+    start a new run for that.
+
+    Wrong outputs go into the folder `dump`, if there is one, beside what was expected.  With `counters` the
+    hardware counters of timed cases are read, see `harness.bench.running.counting`.
+
+    With a `bundle` nothing is built: it has the artifacts, and its experiment is the one that is given.
+
+    Raises `InputError` when `out` cannot be written, a journal cannot be read, another process goes on with
+    the run, whose folder it locks, or the system allows too few open files for a group's workers.  Raises
+    `StorageError` when a disk is full or cannot be written: the cases in flight have no row, and a resumed
+    run does them again.  After Ctrl-C, SIGTERM or SIGHUP all workers are killed, the tables are written, and
+    `RunInterrupted`, a `KeyboardInterrupt`, goes on.
+    """
+    settings = RunSettings(timed, jobs, cache_root, bundle, dump, counters)
+    try:
+        with started_run(experiment, cases, settings, out, resume, observer, command) as context:
+            for group, following in pairwise([*together(experiment.groups(cases), context), []]):
+                run_group(context, group)
+                if not _problems(group) & _problems(following):
+                    context.expectations.delete()
+    except UnfinishedError as error:
+        raise UnfinishedError(f"{error}; {GO_ON}") from error
+    return RunSummary(folder=context.folder.path, results=[context.rows[case.id] for case in cases])
+
+
+def _problems(group: Sequence[Case]) -> set[AttentionProblem]:
+    return {case.problem for case in group}
+
+
+@contextlib.contextmanager
+def started_run(
+    experiment: Experiment,
+    cases: Sequence[Case],
+    settings: RunSettings,
+    out: Path,
+    resume: bool,
+    observer: Observer,
+    command: Sequence[str],
+) -> Iterator[RunContext]:
+    """Open the folder of a run of these cases, and write its tables at the end.
+
+    In here `run_group` makes the rows; all else is as `run_experiment` says.
+    """
+    settings = replace(settings, timed=settings.timed and experiment.timing.enabled)
+    with ended_by_signals() as ending, ExitStack() as stack:
+        timed = experiment.groups(cases) if settings.timed else []
+        stack.callback(_allow_workers(timed, settings.jobs))
+        folder = _open_folder(experiment, cases, settings, out, resume, observer, command)
+        stack.callback(folder.release)
+        context = RunContext(
+            experiment,
+            folder,
+            observer,
+            settings,
+            earlier={result.case: result for result in folder.results()},
+            earlier_rounds=folder.rounds(),
+            ending=ending,
+        )
+        stack.push(_interruption(context, len(cases)))
+        stack.callback(observer.done)
+        stack.push(_finish(context))
+        stack.callback(context.close)
+        stack.callback(ending.begin)
+        observer.planned(len(cases))
+        try:
+            yield context
+        except KeyboardInterrupt as interruption:
+            raise RunInterrupted(len(context.rows), len(cases)) from interruption
+
+
+@contextlib.contextmanager
+def joined_run(
+    experiment: Experiment, folder: RunFolder, settings: RunSettings, observer: Observer, scratch: str
+) -> Iterator[RunContext]:
+    """Take part in a run whose folder another process has opened, plans and finishes; nothing is timed.
+
+    Several processes can: rows are appended under a lock.  `scratch` names this one among them.
+    """
+    with ended_by_signals() as ending, ExitStack() as stack:
+        settings = replace(settings, timed=False)
+        context = RunContext(experiment, folder, observer, settings, scratch=scratch, ending=ending)
+        stack.callback(ending.ended)
+        stack.callback(context.close)
+        stack.callback(ending.begin)
+        yield context
+
+
+def run_group(context: RunContext, group: Sequence[Case]) -> None:
+    """Take a group's cases to their rows, whatever happens but a signal to end (`KeyboardInterrupt`).
+
+    What the oracle expects of them stays in the context, for other cases of the same problems.
+
+    What the system refuses this process, files, processes or threads, ends the run in one line
+    (`UnfinishedError`): no case is to blame.  So does an observer whose lines nobody reads any more
+    (`BrokenPipeError`).  What no code expects becomes the rows of the cases that have none yet.
+    """
+    context.ending.require_none()
+    try:
+        GroupRun(context, group).run()
+    except Exception as error:
+        if context.ending.asked:  # what was being ended has failed
+            raise KeyboardInterrupt from error
+        if isinstance(error, HarnessError | BrokenPipeError):
+            raise
+        if isinstance(error, OSError):
+            where = error.filename or context.folder.path
+            raise UnfinishedError(f"{where}: {error.strerror or error}") from error
+        if is_no_thread(error):
+            raise UnfinishedError("the system gives no more threads (see 'ulimit -u')") from error
+        context.fail_unexpectedly(group, error)
+
+
+def _allow_workers(timed: Iterable[Sequence[Case]], jobs: int) -> Callable[[], None]:
+    """Let this process have the open files of all workers at once; return what takes that back.
+
+    The cases of a timed group keep theirs until the last is timed.  Raises `InputError` before anything is
+    built if the system allows fewer.
+    """
+    largest = max(map(len, timed), default=0)
+    at_once = f"a group of {largest} cases, timed in turn," if largest > jobs else f"a run of {jobs} jobs"
+    return allow_open_files(DESCRIPTORS * max(largest, jobs), at_once)
+
+
+def _finish(context: RunContext) -> Callable[..., None]:
+    """Return what compares all rows with the run's final peaks, and writes its tables, at its end.
+
+    What has ended a run says more than that this fails, too.
+    """
+
+    def finish(kind: object, error: BaseException | None, trace: object) -> None:
+        with contextlib.suppress(*([StorageError] if error is not None else [])):
+            context.settle()
+            context.folder.finish(context.timed_share.share)
+            if context.timed_share.share is not None:
+                context.observer.message(context.timed_share.described())
+
+    return finish
+
+
+def _interruption(context: RunContext, planned: int) -> Callable[..., None]:
+    """Return what says that a signal has ended a run, also one that came at its end.
+
+    What fails then says less.
+    """
+
+    def interrupted(kind: object, error: BaseException | None, trace: object) -> None:
+        context.ending.ended()
+        if context.ending.asked and not isinstance(error, RunInterrupted):
+            raise RunInterrupted(len(context.rows), planned) from error
+
+    return interrupted
+
+
+def together(groups: Iterable[Sequence[Case]], context: RunContext) -> Iterator[list[Case]]:
+    """Yield groups that are timed one by one, and of others as many together as keep all jobs busy."""
+    gathered: list[Case] = []
+    for group in groups:
+        is_timed = context.times(group[0])
+        if is_timed and gathered:
+            yield gathered
+            gathered = []
+        gathered.extend(group)
+        if is_timed or len(gathered) >= CASES_FOR_EACH_JOB * context.settings.jobs:
+            yield gathered
+            gathered = []
+    if gathered:
+        yield gathered
+
+
+def _open_folder(
+    experiment: Experiment,
+    cases: Sequence[Case],
+    settings: RunSettings,
+    out: Path,
+    resume: bool,
+    observer: Observer,
+    command: Sequence[str],
+) -> RunFolder:
+    """Return the locked folder of the run that goes on, or of a new one, with these cases in its plan."""
+    bundle = settings.bundle
+    named_by = () if bundle is None else bundle.command_words
+    described = manifest.of_experiment(experiment, cases, command, named_by)
+    if bundle is not None:
+        described = described.model_copy(update={"built": bundle.index.manifest})
+    wanted = [case.id for case in cases]
+    whole = [case.id for case in (experiment.cases() if bundle is None else bundle.cases())]
+    folder, why_not = None, ""
+    if resume:
+        asked = AskedFor(wanted, whole, described, settings.timed)
+        folder, why_not = run_to_resume(out / experiment.name, asked)
+    if folder is not None:
+        folder.lock()
+        observer.message(f"resuming run {folder.run}: {progress_of(folder)}")
+        folder.mark_resumed(described)
+    else:
+        if resume:
+            observer.message(f"no run of {experiment.name} in {out} to resume{why_not}: starting a new one")
+        folder = RunFolder.create(out, experiment.name, described)
+    folder.plan(wanted, whole)
+    return folder

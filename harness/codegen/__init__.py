@@ -1,0 +1,1 @@
+"""Everything about IR that knows no variant and no target."""

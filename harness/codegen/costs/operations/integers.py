@@ -1,0 +1,216 @@
+"""Integer arithmetic of `arith` and `affine`: costs nothing, but decides what loops execute."""
+
+import operator
+from collections.abc import Callable
+from functools import partial
+
+from mlir import ir
+
+from harness.codegen.costs.costs import NotCountable
+from harness.codegen.costs.expressions import Constant, Expression, computed, remainder, selected
+from harness.codegen.costs.memory import is_memory
+from harness.codegen.costs.operations.elementwise import on_tensors
+from harness.codegen.costs.trees import NOTHING, CostTree
+from harness.codegen.costs.walk import Handler, Walk, is_integer
+
+INDEX_WIDTH = 64
+
+
+def _width(kind: ir.Type) -> int:
+    return ir.IntegerType(kind).width if isinstance(kind, ir.IntegerType) else INDEX_WIDTH
+
+
+def _signed(number: int, width: int) -> int:
+    """Return how an integer of a width is kept here: as a signed number, but an i1 as 0 or 1."""
+    number &= (1 << width) - 1
+    return number - (1 << width) if width > 1 and number >> (width - 1) else number
+
+
+def _as_signed(number: int, width: int) -> int:
+    return -number if width == 1 else number
+
+
+def _unsigned(number: int, width: int) -> int:
+    return number & ((1 << width) - 1)
+
+
+def _truncated_quotient(a: int, b: int) -> int:
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+def _truncated_remainder(a: int, b: int) -> int:
+    return a - b * _truncated_quotient(a, b)
+
+
+def _ceiling_quotient(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+SIGNED: dict[str, Callable[[int, int], int]] = {
+    "arith.addi": operator.add,
+    "arith.subi": operator.sub,
+    "arith.muli": operator.mul,
+    "arith.divsi": _truncated_quotient,
+    "arith.floordivsi": operator.floordiv,
+    "arith.ceildivsi": _ceiling_quotient,
+    "arith.remsi": _truncated_remainder,
+    "arith.maxsi": max,
+    "arith.minsi": min,
+    "arith.andi": operator.and_,
+    "arith.ori": operator.or_,
+    "arith.xori": operator.xor,
+    "arith.shli": operator.lshift,
+    "arith.shrsi": operator.rshift,
+}
+
+UNSIGNED: dict[str, Callable[[int, int], int]] = {
+    "arith.divui": operator.floordiv,
+    "arith.ceildivui": _ceiling_quotient,
+    "arith.remui": operator.mod,
+    "arith.maxui": max,
+    "arith.minui": min,
+    "arith.shrui": operator.rshift,
+}
+
+REMAINDERS = ("arith.remsi", "arith.remui")
+
+COMPARISONS: tuple[tuple[Callable[[int, int], bool], bool], ...] = (
+    *((compare, True) for compare in (operator.eq, operator.ne)),
+    *((compare, True) for compare in (operator.lt, operator.le, operator.gt, operator.ge)),
+    *((compare, False) for compare in (operator.lt, operator.le, operator.gt, operator.ge)),
+)
+"""Comparison and whether it is signed, by the number of the `arith.cmpi` predicate."""
+
+SIGN_KEEPING = ("arith.index_cast", "arith.extsi", "arith.trunci")
+ZERO_EXTENDING = ("arith.index_castui", "arith.extui")
+
+
+def _followed(evaluate: Callable[[Walk, ir.OpView], Expression]) -> Handler:
+    """Return what defines a scalar operation's result; integers in vectors and tensors are not followed."""
+
+    def handler(walk: Walk, operation: ir.OpView) -> CostTree:
+        operand, result = operation.operands[0], operation.results[0]
+        if is_memory(operand.type):
+            return on_tensors(walk, operation, {})
+        if is_integer(operand.type) and is_integer(result.type):
+            walk.define(result, evaluate(walk, operation))
+        return NOTHING
+
+    return handler
+
+
+def _binary(walk: Walk, operation: ir.OpView) -> Expression:
+    """Return a binary operation on integers of a width, which wraps around."""
+    name, width = operation.name, _width(operation.results[0].type)
+    function, view = (
+        (SIGNED[name], int) if name in SIGNED else (UNSIGNED[name], partial(_unsigned, width=width))
+    )
+    fold = remainder if name in REMAINDERS else computed
+    operands = [walk.integer(operand) for operand in operation.operands]
+    return fold(lambda a, b: _signed(function(view(a), view(b)), width), *operands)
+
+
+def _compared(walk: Walk, operation: ir.OpView) -> Expression:
+    left, right = operation.operands
+    width = _width(left.type)
+    comparison, is_signed = COMPARISONS[ir.IntegerAttr(operation.attributes["predicate"]).value]
+    view = _as_signed if is_signed else _unsigned
+    return computed(
+        lambda a, b: int(comparison(view(a, width), view(b, width))), walk.integer(left), walk.integer(right)
+    )
+
+
+def _converted(walk: Walk, operation: ir.OpView) -> Expression:
+    operand = operation.operands[0]
+    before, after = _width(operand.type), _width(operation.results[0].type)
+    view = _unsigned if operation.name in ZERO_EXTENDING else _as_signed
+    return computed(lambda number: _signed(view(number, before), after), walk.integer(operand))
+
+
+def integer_constant(walk: Walk, operation: ir.OpView) -> None:
+    """Define a scalar constant."""
+    result = operation.results[0]
+    if is_integer(result.type):
+        value = operation.attributes["value"]
+        number = int(ir.BoolAttr(value).value if isinstance(value, ir.BoolAttr) else value.value)
+        walk.define(result, Constant(_signed(number, _width(result.type))))
+
+
+def select(walk: Walk, operation: ir.OpView) -> CostTree:
+    """Define the chosen integer."""
+    condition, if_true, if_false = operation.operands
+    if is_integer(operation.results[0].type):
+        walk.define(
+            operation.results[0],
+            selected(walk.integer(condition), walk.integer(if_true), walk.integer(if_false)),
+        )
+    return NOTHING
+
+
+def affine_expression(
+    expression: ir.AffineExpr, dimensions: list[Expression], symbols: list[Expression]
+) -> Expression:
+    """Return an affine expression of integers."""
+    if isinstance(expression, ir.AffineConstantExpr):
+        return Constant(ir.AffineConstantExpr(expression).value)
+    if isinstance(expression, ir.AffineDimExpr):
+        return dimensions[ir.AffineDimExpr(expression).position]
+    if isinstance(expression, ir.AffineSymbolExpr):
+        return symbols[ir.AffineSymbolExpr(expression).position]
+    binary = ir.AffineBinaryExpr(expression)
+    left = affine_expression(binary.lhs, dimensions, symbols)
+    right = affine_expression(binary.rhs, dimensions, symbols)
+    if isinstance(expression, ir.AffineModExpr):
+        return remainder(operator.mod, left, right)
+    for kind, function in AFFINE:
+        if isinstance(expression, kind):
+            return computed(function, left, right)
+    raise NotCountable(f"{expression}: an affine expression of a kind that is not known")
+
+
+AFFINE: tuple[tuple[type, Callable[[int, int], int]], ...] = (
+    (ir.AffineAddExpr, operator.add),
+    (ir.AffineMulExpr, operator.mul),
+    (ir.AffineFloorDivExpr, operator.floordiv),
+    (ir.AffineCeilDivExpr, _ceiling_quotient),
+)
+
+
+def _affine(walk: Walk, operation: ir.OpView) -> CostTree:
+    """Define the result of `affine.apply`, `affine.min` or `affine.max`."""
+    mapping = ir.AffineMapAttr(operation.attributes["map"]).value
+    operands = [walk.integer(operand) for operand in operation.operands]
+    dimensions, symbols = operands[: mapping.n_dims], operands[mapping.n_dims :]
+    numbers = [affine_expression(expression, dimensions, symbols) for expression in mapping.results]
+    if operation.name == "affine.apply":
+        walk.define(operation.results[0], numbers[0])
+        return NOTHING
+    choose: Callable[..., int] = min if operation.name == "affine.min" else max
+    walk.define(operation.results[0], computed(lambda *found: choose(found), *numbers))
+    return NOTHING
+
+
+def _delinearize(walk: Walk, operation: ir.OpView) -> CostTree:
+    """Split an index into coordinates; without a size for the first one, that is what remains."""
+    index, *dynamic = operation.operands
+    sizes = walk.mixed(operation, "static_basis", dynamic)
+    results = list(operation.results)
+    rest = walk.integer(index)
+    for position in reversed(range(len(results))):
+        from_end = len(results) - position
+        if from_end > len(sizes) or position == 0:
+            walk.define(results[position], rest)
+            continue
+        size = sizes[len(sizes) - from_end]
+        walk.define(results[position], remainder(operator.mod, rest, size))
+        rest = computed(operator.floordiv, rest, size)
+    return NOTHING
+
+
+INTEGERS: dict[str, Handler] = {
+    **dict.fromkeys((*SIGNED, *UNSIGNED), _followed(_binary)),
+    **dict.fromkeys((*SIGN_KEEPING, *ZERO_EXTENDING), _followed(_converted)),
+    **dict.fromkeys(("affine.apply", "affine.min", "affine.max"), _affine),
+    "arith.cmpi": _followed(_compared),
+    "affine.delinearize_index": _delinearize,
+}

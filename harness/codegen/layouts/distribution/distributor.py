@@ -1,0 +1,113 @@
+"""Distribution of a function: walks its operations and lets the rule of each emit what a lane does."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from mlir import ir
+
+from harness.codegen.layouts.analysis import LayoutAnalysis
+from harness.codegen.layouts.constraints import is_vector
+from harness.codegen.layouts.distribution.lane_coordinates import LaneCoordinates
+from harness.codegen.layouts.distribution.lane_value import LaneValue
+from harness.codegen.layouts.layout import Layout
+from harness.system.errors import BuildError
+
+Rule = Callable[["Distributor", ir.OpView], None]
+
+
+@dataclass(frozen=True)
+class VendorRule:
+    """A rule that one vendor's lanes have beyond the general ones."""
+
+    operation: str
+    """Name of the operation that it distributes."""
+    applies: Callable[["Distributor", ir.OpView], bool]
+    """Whether it distributes this one; else the next rule is tried, the general one last."""
+    distribute: Rule
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The rule of each operation."""
+
+    general: Mapping[str, Rule]
+    """By the operation's name."""
+    elementwise: Rule
+    """For arithmetic on vectors without a rule of its own."""
+    vendor: Sequence[VendorRule] = ()
+
+    def rule_for(self, distributor: "Distributor", operation: ir.OpView) -> Rule:
+        """Return the rule of an operation; what has none and no vectors is copied.
+
+        Raises `BuildError` for an operation on vectors that no rule distributes.
+        """
+        for own in self.vendor:
+            if own.operation == operation.name and own.applies(distributor, operation):
+                return own.distribute
+        if operation.name in self.general:
+            return self.general[operation.name]
+        if not any(is_vector(value) for value in (*operation.operands, *operation.results)):
+            return copy_scalar_operation
+        if not operation.name.startswith(("arith.", "math.")):
+            raise BuildError(f"{operation.name} cannot be distributed to lanes")
+        return self.elementwise
+
+
+class Distributor:
+    """What the rules share: the analysis, what has been distributed so far, and the lane's coordinates."""
+
+    def __init__(self, analysis: LayoutAnalysis, coordinates: LaneCoordinates, rules: Rules) -> None:
+        """Take what the analysis has found, the coordinates of a lane, and the rules."""
+        self.analysis = analysis
+        self.coordinates = coordinates
+        self.bank_conflicts = 0
+        """Extra passes of the accesses to shared memory so far."""
+        self._rules = rules
+        self._values: dict[ir.Value, ir.Value | LaneValue] = {}
+
+    def run(self, operations: Sequence[ir.OpView]) -> None:
+        """Distribute operations, in order, to the current insertion point."""
+        for operation in operations:
+            with operation.location:
+                self._rules.rule_for(self, operation)(self, operation)
+
+    def layout(self, value: ir.Value) -> Layout:
+        """Return the layout of a vector of the source."""
+        return self.analysis.layout(value)
+
+    def scalar(self, value: ir.Value) -> ir.Value:
+        """Return what a scalar or a buffer of the source has become."""
+        found = self._values[value]
+        if isinstance(found, LaneValue):
+            raise BuildError(f"a value of {value.type} is used where all lanes need the same")
+        return found
+
+    def scalars(self, values: Sequence[ir.Value]) -> list[ir.Value]:
+        """Return what scalars of the source have become."""
+        return [self.scalar(value) for value in values]
+
+    def held(self, value: ir.Value) -> LaneValue:
+        """Return what a lane holds of a vector of the source."""
+        found = self._values[value]
+        if not isinstance(found, LaneValue):
+            raise BuildError(f"a value of {value.type} is used where lanes hold parts of a vector")
+        return found
+
+    def define(self, value: ir.Value, as_: ir.Value | LaneValue) -> None:
+        """Note what a value of the source has become."""
+        self._values[value] = as_
+
+    def define_fragments(self, value: ir.Value, fragments: Sequence[ir.Value]) -> None:
+        """Note the fragments that a vector of the source has become."""
+        self._values[value] = LaneValue(self.layout(value), tuple(fragments))
+
+
+def copy_scalar_operation(distributor: Distributor, operation: ir.OpView) -> None:
+    """Copy an operation that every lane executes for itself, on scalars."""
+    if len(operation.regions):
+        raise BuildError(f"{operation.name} cannot be distributed to lanes")
+    copy = operation.operation.clone()
+    for number, operand in enumerate(operation.operands):
+        copy.operands[number] = distributor.scalar(operand)
+    for result, copied in zip(operation.results, copy.results, strict=True):
+        distributor.define(result, copied)

@@ -1,0 +1,189 @@
+"""All named schedules, in the order in which they are best read."""
+
+from collections.abc import Sequence
+
+from mlir import ir
+from mlir.dialects import func, linalg
+
+from harness.codegen.dialect.decomposition import decompose_all
+from harness.codegen.ir import builder as b
+from harness.codegen.ir.walk import functions_of
+from harness.codegen.payloads.attention import (
+    multi_head_attention,
+    multi_head_attention_with_prologue_projections,
+    single_attention,
+)
+from harness.codegen.rewrites.simplifications import erase_unused
+from harness.codegen.rewrites.tile_and_fuse import TileOptions, tile_and_fuse
+from harness.ir_view.named_schedules.named import NamedSchedule
+from harness.problem.attention_problem import AttentionProblem
+from harness.variants.attention_schedule import (
+    ABSORBED_SCALE,
+    FINAL_DIVISION,
+    products,
+    returned,
+    to_linalg,
+)
+from harness.variants.schedule import Step
+
+SLIDES = "slides Linalg Fusion Enhancement"
+
+SMALL = {"batch": 2, "heads": 2, "seq_q": 8, "seq_kv": 12, "head_dim": 4}
+"""Two tiles of queries and three of keys, in tiles of 4."""
+SMALL_HEAD = {"seq_q": 8, "seq_kv": 12, "head_dim": 4}
+SMALL_PROJECTED = {"batch": 2, "heads": 4, "seq": 6, "head_dim": 4, "model_width": 8}
+
+MATMUL_TILES = (2, 3, 4)
+NAIVE_TILES, NAIVE_ORDER = [4, 0, 4], [2, 1, 0]
+FLASH_TILES = [1, 0, 4, 0, 4]
+KEYS_OUTSIDE, QUERIES_OUTSIDE = [0, 1, 4, 3, 2], [0, 1, 2, 3, 4]
+HEAD_TILES = [0, 1, 0, 0, 0]
+
+LINALG = Step("linalg", "upstream dialects only", to_linalg)
+
+
+def _matmul(*, rows: int, depth: int, columns: int) -> ir.Module:
+    """Return `@matmul(A, B, C) -> A · B + C`, to be computed into C."""
+    module = ir.Module.create()
+    types = [b.tensor_type(shape, "f32") for shape in ((rows, depth), (depth, columns), (rows, columns))]
+    with ir.InsertionPoint(module.body):
+        function = func.FuncOp("matmul", (types, types[-1:]))
+        with ir.InsertionPoint(function.add_entry_block()):
+            left, right, accumulator = function.arguments
+            func.ReturnOp([linalg.matmul(left, right, outs=[accumulator])])
+    return module
+
+
+def _one_head(**sizes: int) -> ir.Module:
+    return single_attention(AttentionProblem(heads=1, **sizes))
+
+
+def _heads(**sizes: int) -> ir.Module:
+    return multi_head_attention(AttentionProblem(**sizes))
+
+
+def _projected(*, seq: int, **sizes: int) -> ir.Module:
+    return multi_head_attention_with_prologue_projections(AttentionProblem(seq_q=seq, seq_kv=seq, **sizes))
+
+
+def _projected_with_one_key_head(**sizes: int) -> ir.Module:
+    return _projected(kv_heads=1, **sizes)
+
+
+def _made(value: ir.Value) -> ir.OpView:
+    return ir.OpResult(value).owner.opview
+
+
+def _tile_matmul(module: ir.Module) -> None:
+    tile_and_fuse(_made(returned(functions_of(module)[0])[0]), MATMUL_TILES)
+
+
+def _decompose(module: ir.Module) -> None:
+    decompose_all(module)
+    erase_unused(module)
+
+
+def _naive(name: str, summary: str, source: str, *, init_outside: bool, why_wrong: str = "") -> NamedSchedule:
+    """Return what upstream tile-and-fuse makes of one head: key tiles recompute whole rows of scores."""
+
+    def tile(module: ir.Module) -> None:
+        stored = _made(returned(functions_of(module)[0])[0])
+        options = TileOptions(init_outside=init_outside)
+        tile_and_fuse(_made(stored.operands[0]), NAIVE_TILES, NAIVE_ORDER, options=options)
+
+    steps = (
+        ABSORBED_SCALE,
+        Step("plain-linalg", "maximum, exponential, sum, quotient as linalg", _decompose),
+        Step("tiled", "key tiles outside of query tiles", tile),
+        LINALG,
+    )
+    tiling = f"{SLIDES}, tile {NAIVE_TILES}, interchange {NAIVE_ORDER}"
+    return NamedSchedule(name, summary, tiling + source, _one_head, SMALL_HEAD, steps, why_wrong or None)
+
+
+def _flash(name: str, summary: str, source: str, order: Sequence[int], *before: Step) -> NamedSchedule:
+    """Return a FlashAttention-style form: the loop over key tiles carries maximum, total and output."""
+
+    def tile(module: ir.Module) -> None:
+        tile_and_fuse(products(module)[-1], FLASH_TILES, order)
+
+    tiled = Step("tiled", f"tile {FLASH_TILES}, interchange {order}", tile)
+    return NamedSchedule(name, summary, source, _heads, SMALL, (ABSORBED_SCALE, *before, tiled, LINALG))
+
+
+def _projections(name: str, summary: str, form: str, *, shares_keys: bool) -> NamedSchedule:
+    """Return attention with its projections, split over heads."""
+
+    def tile(module: ir.Module) -> None:
+        _, key, value, _, root = products(module)
+        tile_and_fuse(root, HEAD_TILES, stop=[key, value] if shares_keys else [])
+
+    outside = ", the projections of K and V outside" if shares_keys else ""
+    return NamedSchedule(
+        name,
+        summary,
+        f"{SLIDES}{form}, tile {HEAD_TILES}",
+        _projected_with_one_key_head if shares_keys else _projected,
+        SMALL_PROJECTED,
+        (ABSORBED_SCALE, Step("tiled", f"tile {HEAD_TILES}{outside}", tile), LINALG),
+    )
+
+
+SCHEDULES: dict[str, NamedSchedule] = {
+    schedule.name: schedule
+    for schedule in (
+        NamedSchedule(
+            "matmul",
+            "three loops, a slice of each operand, one product on tiles, one insertion",
+            f"forum post Transformations on Linalg on Tensors, tile {list(MATMUL_TILES)}",
+            _matmul,
+            {"rows": 16, "depth": 1024, "columns": 33},
+            (Step("tiled", f"tile {list(MATMUL_TILES)}", _tile_matmul), LINALG),
+        ),
+        _naive(
+            "naive-published",
+            "recomputes score rows and starts again from 0 for each key tile, as printed in its source",
+            "",
+            init_outside=False,
+            why_wrong="the fill with 0 that the product with V starts from lands inside the loop over key "
+            "tiles, so that only the last key tile is left in the output",
+        ),
+        _naive(
+            "naive",
+            "recomputes whole rows of scores for each key tile; the output starts from 0 once",
+            ", with its init rule",
+            init_outside=True,
+        ),
+        _flash(
+            "flash-kv-outer",
+            "keys outside, queries inside; after each key tile the output is exact for the keys so far",
+            f"{SLIDES}, tile {FLASH_TILES}, interchange {KEYS_OUTSIDE}",
+            KEYS_OUTSIDE,
+        ),
+        _flash(
+            "flash-q-outer",
+            "queries outside, keys inside; after each key tile the output is exact for the keys so far",
+            f"the rewriting of the {SLIDES}, in the loop order of FlashAttention 2",
+            QUERIES_OUTSIDE,
+        ),
+        _flash(
+            "flash-final-division",
+            "queries outside, keys inside; the output is divided once, after the last key tile",
+            "FlashAttention 2 (Dao 2023)",
+            QUERIES_OUTSIDE,
+            FINAL_DIVISION,
+        ),
+        _projections(
+            "split-head",
+            "one loop over heads, with the projections' weight columns of those heads inside",
+            " (Megatron-style)",
+            shares_keys=False,
+        ),
+        _projections(
+            "multi-query",
+            "one loop over heads; one head of K and V for all, projected outside",
+            ", multi-query form",
+            shares_keys=True,
+        ),
+    )
+}

@@ -1,0 +1,1 @@
+"""Processes, files, the machine and its programs; knows nothing of attention."""

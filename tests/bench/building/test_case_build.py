@@ -1,0 +1,149 @@
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+from example_cases import PROBLEM, example_case
+
+from harness.artifact.artifact import ARTIFACT_FILE
+from harness.artifact.cache import ArtifactCache
+from harness.bench.building import case_build
+from harness.bench.building.case_build import build, build_case, find_key, require_supported
+from harness.oracle.expected import expect
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.problem.inputs import make_inputs
+from harness.system.errors import BuildError, InputError, PluginError, UnsupportedError
+from harness.system.storage.digests import DIGESTS_FILE
+from harness.variants.flash import Flash
+from harness.variants.schedule import StageRecord
+
+pytestmark = pytest.mark.usefixtures("example_plugin")
+
+
+@pytest.mark.parametrize("change", ["parameters", "variant", "code", "tools", "device", "source"])
+def test_the_key_changes_with_all_that_the_build_depends_on(
+    change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from attention_example.target import NumpyTarget
+    from attention_example.variant import NumpyAttention
+
+    before = find_key(example_case()).key
+    assert find_key(example_case()).key == before
+    case = example_case()
+    if change == "parameters":
+        case = example_case(block=8)
+    elif change == "variant":
+        case = example_case("wrong")
+    elif change == "code":
+        monkeypatch.setattr(case_build, "code_of_plugin", lambda kind, name: {"attention_example": "other"})
+    elif change == "tools":
+        monkeypatch.setattr(NumpyAttention, "tool_versions", lambda self: {"numpy": "3"})
+    elif change == "device":
+        monkeypatch.setattr(NumpyTarget, "device", lambda self, chip: "another machine")
+    elif change == "source":
+        monkeypatch.setattr(NumpyAttention, "source", lambda self, case: "other code")
+    assert find_key(case).key != before
+
+
+def test_a_build_leaves_a_complete_folder_in_the_cache(tmp_path: Path) -> None:
+    built = build_case(example_case(), ArtifactCache(tmp_path))
+    assert built.folder.is_relative_to(tmp_path)
+    assert {path.name for path in built.folder.iterdir()} == {ARTIFACT_FILE, DIGESTS_FILE, "source.py"}
+    assert built.artifact.key == find_key(example_case()).key
+
+
+def test_a_built_artifact_computes_attention(tmp_path: Path) -> None:
+    artifact, folder = build(example_case(block=5), cache_root=tmp_path)
+    inputs = make_inputs(PROBLEM)
+    output = artifact.load(folder)(inputs.q, inputs.k, inputs.v)
+    assert expect(inputs, PROBLEM).check(output).ok
+
+
+def test_an_unknown_variant_is_bad_input() -> None:
+    with pytest.raises(
+        InputError,
+        match=r"unknown variant 'flush' \(did you mean flash\?\); expected one of .*flash",
+    ):
+        build(example_case("flush"))
+
+
+def test_an_unknown_parameter_is_bad_input_and_names_the_known_ones() -> None:
+    with pytest.raises(
+        InputError,
+        match=r"variant 'numpy-attention': blok: unknown key \(did you mean block\?\); allowed: block",
+    ):
+        build(example_case(blok=8))
+
+
+@pytest.mark.parametrize(
+    ("variant", "error", "message"),
+    [
+        ("missing-dependency", UnsupportedError, r"install attention-harness\[baselines\]"),
+        ("build-error", BuildError, "expected 3 operands"),
+        ("abort", BuildError, "crashed: SIGABRT: Assertion"),
+    ],
+)
+def test_a_build_that_fails_raises(variant: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        build(example_case(variant))
+
+
+@pytest.mark.parametrize(
+    ("block", "reason", "said"),
+    [
+        (4, "a tile has 16 rows", "a tile has 16 rows; asked for: block 4"),
+        (4, "block 4: expected 8", "block 4: expected 8"),
+        (64, "a tile has 16 rows", "a tile has 16 rows"),
+    ],
+)
+def test_a_refusal_while_building_names_the_parameters_asked_for(
+    block: int, reason: str, said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from attention_example.variant import NumpyAttention
+
+    def refuse(*arguments: Any) -> NoReturn:
+        raise UnsupportedError(reason)
+
+    monkeypatch.setattr(NumpyAttention, "build", refuse)
+    with pytest.raises(UnsupportedError) as caught:
+        build_case(example_case(block=block), ArtifactCache(tmp_path))
+    assert str(caught.value) == said
+
+
+def test_kernels_are_generated_once_for_the_key_and_the_build(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from harness.variants.flash import Flash
+
+    generated: list[Case] = []
+    generate = Flash.kernels
+
+    def counting(self: Flash, case: Case, record: StageRecord | None = None) -> Any:
+        generated.append(case)
+        return generate(self, case, record)
+
+    monkeypatch.setattr(Flash, "kernels", counting)
+    first, second = (
+        Case(problem=PROBLEM, variant="flash", target="cpu", params={"tile_q": rows}) for rows in (4, 8)
+    )
+    build_case(first, ArtifactCache(tmp_path))
+    assert generated == [first]
+    find_key(first)
+    assert build_case(second, ArtifactCache(tmp_path)).artifact.case == second
+    assert generated == [first, first, second]
+
+
+def test_a_build_of_kept_kernels_is_that_of_new_ones(tmp_path: Path) -> None:
+    case = Case(problem=PROBLEM, variant="flash", target="cpu")
+    key = find_key(case).key
+    kept, new = (build_case(case, ArtifactCache(tmp_path / name), key).folder for name in ("kept", "new"))
+    for file in kept.iterdir():
+        if file.name not in (ARTIFACT_FILE, DIGESTS_FILE):  # which say how long the stages took
+            assert file.read_bytes() == (new / file.name).read_bytes(), file.name
+
+
+def test_what_is_no_reason_is_a_plugin_s_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = AttentionProblem(heads=1, seq_q=8, head_dim=8)
+    monkeypatch.setattr(Flash, "supports", lambda self, problem, target: False)
+    with pytest.raises(PluginError, match=r"variant 'flash': supports: found .*, expected None or a reason"):
+        require_supported(Case(problem=problem, variant="flash", target="cpu"))

@@ -1,0 +1,342 @@
+"""Bundles: built on one machine, checked and timed on another."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from caches import empty_cache
+from example_cases import example_case
+
+import harness
+from harness.__main__ import main
+from harness.artifact.artifact import Artifact, Loader
+from harness.bench.row_maker import CaseRecord
+from harness.bench.running.bundle import (
+    BUNDLE_FILE,
+    FORMAT_VERSION,
+    BundledBuilds,
+    digest_of,
+    foreign_loader,
+    open_bundle,
+    requirements,
+)
+from harness.results.run_folder import RunFolder, run_paths
+from harness.system.errors import InputError
+from harness.system.storage.digests import write_digests
+
+TESTS = Path(__file__).parents[2]
+
+EXPERIMENT = """
+name = "bundled"
+question = "Does code that was built elsewhere run here?"
+variants = ["unfused", "flash", "varlen"]
+targets = ["cuda:sm_80"]
+baseline = "unfused"
+
+[problem]
+heads = 1
+head_dim = 32
+seq = 64
+dtype = "f16"
+causal = [false, true]
+
+[check]
+distributions = ["normal"]
+keep_outputs = true
+
+[timing]
+interval = 0.9
+min_sample_s = 0.001
+min_rounds = 6
+max_rounds = 6
+starts = 2
+
+[figures.matrix]
+"""
+
+WITHOUT_COMPILERS = """
+import sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("mlir", "iree", "torch"):
+            raise ModuleNotFoundError(f"{name} is not installed on this machine")
+
+sys.meta_path.insert(0, Blocked())
+"""
+
+
+def sign_again(bundle: Path) -> None:
+    """Note the files of a bundle as they are now."""
+    index = json.loads((bundle / BUNDLE_FILE).read_text())
+    for entry in index["cases"]:
+        if entry["digest"] is not None:
+            write_digests(bundle / "artifacts" / entry["key"])
+            entry["digest"] = digest_of(bundle / "artifacts" / entry["key"])
+    (bundle / BUNDLE_FILE).write_text(json.dumps(index))
+
+
+def command(arguments: list[str], folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    cache = folder / "cache"
+    if not cache.exists():
+        empty_cache(cache)
+    return subprocess.run(
+        [sys.executable, "-m", "harness", *arguments],
+        cwd=folder,
+        env={**os.environ, "HARNESS_CACHE_DIR": str(cache), **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a bundle in it."""
+    folder = tmp_path_factory.mktemp("bundled")
+    (folder / "bundled.toml").write_text(EXPERIMENT)
+    done = command(["build", "bundled.toml", "--bundle", "bundle", "--plain"], folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    digest = open_bundle(folder / "bundle").digest
+    assert done.stdout.splitlines() == [
+        "4 of 6 cases built",
+        "bundle: bundle",
+        f"digest: {digest}",
+        "next, on the other machine, as bundle/README.md says: "
+        f"harness run --bundle ./bundle --expect {digest}",
+    ]
+    return folder
+
+
+def test_a_bundle_is_checked_on_a_machine_without_compilers(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(WITHOUT_COMPILERS)
+    arguments = ["check", "--bundle", "bundle", "--plain", "--out", str(tmp_path), "--only", "causal=true"]
+    done = command(arguments, folder, PYTHONPATH=import_path(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = harness.load(tmp_path / "bundled").set_index(["variant", "causal"])
+    assert set(rows.loc[["unfused", "flash"], "status"]) == {"emulated"}
+    assert set(rows.loc[["varlen"], "status"]) == {"unsupported"}
+    assert rows.loc[("varlen", True), "reason"].startswith("varlen is about packed sequences")
+    manifest = json.loads(next(tmp_path.glob("bundled/*/manifest.json")).read_text())
+    assert manifest["named_by"] == ["--bundle", "bundle"]
+
+
+def for_stub(built: Path, bundle: Path, loader: str = "stub_machine:load") -> None:
+    """Copy a bundle so that its code runs on the stub of the driver: the calls are the real ones."""
+    shutil.copytree(built, bundle)
+    for file in bundle.glob("artifacts/*/artifact.json"):
+        described = json.loads(file.read_text())
+        described["loaders"] = [{"executor": "native", "function": loader}]
+        file.write_text(json.dumps(described))
+    sign_again(bundle)
+    plugin = bundle.parent / "stub_machine-1.dist-info"  # a loader comes from an installed package
+    plugin.mkdir()
+    (plugin / "METADATA").write_text("Metadata-Version: 2.1\nName: stub-machine\nVersion: 1\n")
+    (plugin / "entry_points.txt").write_text("[harness.targets]\nstub-machine = stub_machine:load\n")
+
+
+def with_stub(tmp_path: Path) -> str:
+    """Return the folders to import from, for the stub."""
+    return import_path(TESTS, tmp_path)
+
+
+def import_path(*folders: Path) -> str:
+    """Return folders to import from, before those of this process."""
+    return os.pathsep.join([*map(str, folders), os.environ.get("PYTHONPATH", "")])
+
+
+def test_a_device_times_what_a_bundle_brings(folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("cuda.bindings", reason="install attention-harness[device]")
+    bundle = tmp_path / "bundle"
+    for_stub(folder / "bundle", bundle)
+    done = command(
+        ["run", "--bundle", str(bundle), "--plain", "--out", str(tmp_path), "--only", "causal=true"],
+        tmp_path,
+        PYTHONPATH=with_stub(tmp_path),
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = harness.load(tmp_path / "bundled").set_index("variant")
+    assert rows.loc["flash", "status"] == "passed", rows.loc["flash", "reason"]
+    assert rows.loc["flash", "time_s"] > 0
+    assert rows.loc["flash", "launch_s"] > 0
+    assert rows.loc["flash", "samples"] == 6
+    assert rows.loc["flash", "speedup"] > 0
+    manifest = json.loads(next(tmp_path.glob("bundled/*/manifest.json")).read_text())
+    assert manifest["built"]["source"] == EXPERIMENT
+
+
+def artifact(executor: str, loader: str, *loaders: Loader) -> Artifact:
+    return Artifact(case=example_case(), key="k", executor=executor, loader=loader, loaders=loaders)
+
+
+def names(lines: str) -> set[str]:
+    return {line.partition("==")[0] for line in lines.split()}
+
+
+def test_only_what_runs_is_required_on_the_other_machine(folder: Path) -> None:
+    written = names((folder / "bundle" / "requirements.txt").read_text())
+    assert {"numpy", "pydantic", "cuda-bindings"} <= written
+    assert not [name for name in written if "mlir" in name or "llvm" in name or "iree" in name]
+
+
+@pytest.mark.parametrize(
+    ("needing", "package"),
+    [
+        (artifact("native", "harness.targets.cpu.executable:load"), "llvmlite"),
+        (artifact("native", "harness.variants.baselines.torch.calls:load_fused"), "torch"),
+        (
+            artifact(
+                "none", "", Loader(executor="device", function="f", install="attention-harness[device]")
+            ),
+            "cuda-bindings",
+        ),
+        (
+            artifact("none", "", Loader(executor="device", function="f", install="iree-base-runtime")),
+            "iree-base-runtime",
+        ),
+    ],
+)
+def test_what_artifacts_need_is_required_too(needing: Artifact, package: str) -> None:
+    assert package not in names(requirements([]))
+    assert package in names(requirements([needing]))
+
+
+def test_files_that_are_missing_or_have_changed_fail_their_case(folder: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "bundle"
+    shutil.copytree(folder / "bundle", bundle)
+    first, second, *_ = sorted((bundle / "artifacts").iterdir())
+    shutil.rmtree(first)
+    (second / "kernels.ptx").write_text("changed")
+    builds = BundledBuilds(open_bundle(bundle))
+    records = [CaseRecord(entry.case) for entry in open_bundle(bundle).index.cases]
+    failures = [failure for _, failure in builds.build(records, lambda case, phase: None)]
+    reasons = [failure.reason for failure in failures if failure is not None]
+    changed = "files are missing or have changed: copy the bundle again"
+    assert sum(changed in reason for reason in reasons) == 2
+    assert failures.count(None) == 2
+
+
+def test_a_bundle_of_other_code_says_so(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle = tmp_path / "bundle"
+    shutil.copytree(folder / "bundle", bundle)
+    assert open_bundle(bundle).other_code == []
+    file = bundle / BUNDLE_FILE
+    index = json.loads(file.read_text())
+    index["manifest"]["plugin_code"] = {"a_plugin": "as it was", "another": "as it is", "not_here": "lost"}
+    file.write_text(json.dumps(index))
+    here = {"a_plugin": "as it is", "another": "as it is"}
+    monkeypatch.setattr("harness.bench.running.bundle.plugin_code", lambda cases: here)
+    told = f"{bundle} was built by other code of a_plugin than runs it"
+    assert open_bundle(bundle).other_code == [told]
+    index["manifest"]["code_digest"] = "another"
+    file.write_text(json.dumps(index))
+    assert "harness (" in open_bundle(bundle).other_code[0]
+
+
+def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"expected a folder with a bundle\.json"):
+        open_bundle(tmp_path)
+    (tmp_path / BUNDLE_FILE).write_bytes(b"\xff")
+    with pytest.raises(InputError, match=r"expected a folder with a bundle\.json"):
+        open_bundle(tmp_path)
+    (tmp_path / BUNDLE_FILE).write_text('{"format_version": 7}')
+    with pytest.raises(
+        InputError, match=f"bundle format 7, this harness reads {FORMAT_VERSION}: build it anew"
+    ):
+        open_bundle(tmp_path)
+    (tmp_path / BUNDLE_FILE).write_text(f'{{"format_version": {FORMAT_VERSION}}}')
+    with pytest.raises(InputError, match="not a bundle: manifest: "):
+        open_bundle(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run"], "found neither, expected either an EXPERIMENT or --bundle DIR"),
+        (["build", "bundled.toml", "--bundle", "bundle"], "bundle exists already; expected a new"),
+        (["run", "--bundle", "nowhere"], "--bundle: nowhere: expected a folder with a bundle.json"),
+        (["run", "--bundle", "bundle", "--expect", "0123"], "--expect: found a bundle of digest"),
+        (["run", "bundled.toml", "--expect", "0123"], "--expect: found no --bundle"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_status_2(
+    folder: Path,
+    arguments: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(folder)
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert len(error.splitlines()) == 1
+
+
+def test_a_bundle_is_known_by_its_digest(folder: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "bundle"
+    shutil.copytree(folder / "bundle", bundle)
+    digest = open_bundle(bundle).digest
+    open_bundle(bundle).require_digest(digest.upper())
+    index = json.loads((bundle / BUNDLE_FILE).read_text())
+    index["manifest"] |= {"started": "2026-01-02T03:04:05+00:00", "finished": None}
+    (bundle / BUNDLE_FILE).write_text(json.dumps(index))
+    assert open_bundle(bundle).digest == digest
+    index["manifest"]["question"] = "another"
+    (bundle / BUNDLE_FILE).write_text(json.dumps(index))
+    assert open_bundle(bundle).digest != digest
+    (bundle / "requirements.txt").write_text("a-package-of-somebody-else")
+    with pytest.raises(InputError, match=f"expected {digest}"):
+        open_bundle(bundle).require_digest(digest)
+
+
+@pytest.mark.sweep
+def test_building_again_makes_a_bundle_of_the_same_digest(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "bundled.toml").write_text(EXPERIMENT)
+    arguments = ["build", "bundled.toml", "--bundle", "bundle", "--plain"]
+    done = command(arguments, tmp_path, HARNESS_CACHE_DIR=str(folder / "cache"))
+    assert done.returncode == 0, done.stderr
+    assert open_bundle(tmp_path / "bundle").digest == open_bundle(folder / "bundle").digest
+
+
+def test_a_bundle_calls_only_loaders_that_are_installed() -> None:
+    assert foreign_loader(artifact("native", "harness.targets.cpu.executable:load")) is None
+    assert foreign_loader(artifact("none", "")) is None
+    assert foreign_loader(artifact("native", "os:system")) == "os:system"
+    evil = Loader(executor="native", function="evil.loaders:load")
+    assert foreign_loader(artifact("none", "", evil)) == "evil.loaders:load"
+
+
+@pytest.mark.parametrize("key", ["../../x", "/etc"])
+def test_a_key_that_leads_out_of_the_bundle_is_refused(folder: Path, tmp_path: Path, key: str) -> None:
+    bundle = tmp_path / "bundle"
+    shutil.copytree(folder / "bundle", bundle)
+    index = json.loads((bundle / BUNDLE_FILE).read_text())
+    index["cases"][0]["key"] = key
+    (bundle / BUNDLE_FILE).write_text(json.dumps(index))
+    with pytest.raises(InputError, match=r"not a bundle: cases\[0\]\.key"):
+        open_bundle(bundle)
+
+
+def test_a_run_that_a_bundle_goes_on_with_tells_where_the_bundle_was_built(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    options = ["--out", "mixed", "--plain", "--only", "variant=varlen"]
+    assert main(["check", "bundled.toml", *options]) == 0
+    assert main(["check", "--bundle", "bundle", "--resume", *options]) == 0
+    (run,) = run_paths(folder / "mixed" / "bundled")
+    manifest = RunFolder.open(run).manifest
+    (part,) = manifest.parts
+    assert manifest.built is None
+    of_bundle = open_bundle(folder / "bundle").index.manifest
+    assert part.built is not None
+    for name in ("started", "command", "code_digest", "machine", "packages"):
+        assert getattr(part.built, name) == getattr(of_bundle, name)

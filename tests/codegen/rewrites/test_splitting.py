@@ -1,0 +1,197 @@
+"""Loops split by what masks leave of tiles, and grids split into kernels."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mlir import ir
+from rewrites.attention_ir import Attention
+from rewrites.comparing import close
+from rewrites.execution import body_of, execute, payload, within
+
+from harness.codegen.dialect import operations as attn
+from harness.codegen.dialect.context import mlir_context
+from harness.codegen.ir import builder as b
+from harness.codegen.rewrites.errors import RewriteRefusedError
+from harness.codegen.rewrites.tile_and_fuse import Ragged, TileOptions, tile_and_fuse
+from harness.codegen.rewrites.visible_tiles import split_at_masks
+
+
+def split(module: ir.Module) -> list[ir.OpView]:
+    """Split the innermost loop."""
+    return split_at_masks(within(module, "scf.for")[-1])
+
+
+def tiled(problem: Attention, sizes, ragged=Ragged.SHIFTED, **keywords) -> ir.Module:
+    module = problem.module()
+    options = TileOptions(ragged=ragged)
+    tile_and_fuse(within(module, "attn.batch_matmul")[-1], sizes, options=options, **keywords)
+    return module
+
+
+@settings(max_examples=25)
+@given(
+    st.builds(
+        Attention,
+        leading=st.sampled_from([(), (2,)]),
+        queries=st.integers(1, 9),
+        keys=st.integers(1, 14),
+        shift=st.integers(-6, 6),
+        normalized=st.booleans(),
+        continued=st.booleans(),
+        dynamic=st.sampled_from([frozenset(), frozenset({"keys"})]),
+    ),
+    st.integers(1, 5),
+    st.integers(1, 5),
+)
+def test_skipping_what_a_causal_mask_hides_changes_nothing(problem, query_tile, key_tile):
+    inputs = problem.inputs()
+    with mlir_context():
+        module = tiled(problem, [0] * len(problem.leading) + [query_tile, 0, key_tile])
+        split(module)
+        (result,) = execute(module, inputs)
+    close(result, problem.reference(*inputs).output)
+
+
+@settings(max_examples=15)
+@given(
+    st.integers(1, 9),
+    st.integers(1, 14),
+    st.integers(-3, 3),
+    st.integers(0, 4),
+    st.sampled_from([None, 1, 2, 3]),
+)
+def test_skipping_what_a_window_hides_changes_nothing(queries, keys, shift, left, period):
+    problem = Attention(queries=queries, keys=keys)
+    inputs = problem.inputs()
+    with mlir_context():
+        build = windowed(problem, shift, left, period)
+        module = payload(problem.arguments(), [problem.output_shape], build)
+        options = TileOptions(ragged=Ragged.SHIFTED)
+        tile_and_fuse(within(module, "attn.batch_matmul")[-1], [2, 0, 3], options=options)
+        split(module)
+        (result,) = execute(module, inputs)
+    row, column = np.indices((queries, keys))
+    query = row if period is None else row % period
+    visible = (column <= query + shift) & (column >= query + shift - left)
+    close(result, masked_attention(visible, *inputs))
+
+
+def windowed(problem, shift, left, period=None):
+    """Return a builder of attention whose query i sees keys from i + shift − left to i + shift.
+
+    With a period queries are numbered from 0 again after it.
+    """
+    from harness.codegen.ir import builder as b
+
+    def build(*values):
+        steps = problem.build(*values)
+        row, column = ir.AffineDimExpr.get(0), ir.AffineDimExpr.get(1)
+        if period is not None:
+            row = ir.AffineExpr.get_mod(row, period)
+        visible = ir.AffineMap.get(2, 0, [row - column + shift, column - row - shift + left])
+        with ir.InsertionPoint(steps.softmax.operation):
+            masked = attn.mask(steps.score, visible, [b.index(0)] * 2, fill=-math.inf).masked
+        steps.softmax.operation.operands[0] = masked
+        return [steps.output]
+
+    return build
+
+
+def masked_attention(visible, query, key, value):
+    weight = np.where(visible, np.exp(query @ key.T), 0.0)
+    total = weight.sum(-1, keepdims=True)
+    return (weight / np.where(total == 0, 1.0, total)) @ value
+
+
+def visited(module: ir.Module, inputs: list[np.ndarray], problem: Attention) -> np.ndarray:
+    """Return what is left if masks keep everything, which shows the tiles that are visited at all."""
+    for mask in within(module, "attn.mask"):
+        mask.results[0].replace_all_uses_with(mask.operands[0])
+    (result,) = execute(module, inputs)
+    return result
+
+
+def test_key_tiles_that_a_causal_mask_hides_are_not_visited():
+    """With the masks taken out of what is left, a query tile sees its keys rounded up to whole tiles."""
+    problem = Attention(queries=8, keys=8, shift=0)
+    query, key, value = inputs = problem.inputs()
+    with mlir_context():
+        module = tiled(problem, [2, 0, 4])
+        split(module)
+        result = visited(module, inputs, problem)
+    row, column = np.indices((8, 8))
+    seen = column < (row // 2 * 2 + 2 + 3) // 4 * 4
+    close(result, masked_attention(seen, query, key, value))
+
+
+def refused(module: ir.Module) -> str:
+    before = str(body_of(module))
+    with pytest.raises(RewriteRefusedError) as refusal:
+        split(module)
+    assert str(body_of(module)) == before
+    return str(refusal.value)
+
+
+def test_a_remainder_of_the_loops_position_bounds_no_loop():
+    problem = Attention(queries=4, keys=8)
+
+    def build(*values):
+        steps = problem.build(*values)
+        key = ir.AffineDimExpr.get(1)
+        visible = ir.AffineMap.get(2, 0, [ir.AffineExpr.get_mod(key, 3) - key + 2])
+        with ir.InsertionPoint(steps.softmax.operation):
+            masked = attn.mask(steps.score, visible, [b.index(0)] * 2, fill=-math.inf).masked
+        steps.softmax.operation.operands[0] = masked
+        return [steps.output]
+
+    with mlir_context():
+        module = payload(problem.arguments(), [problem.output_shape], build)
+        tile_and_fuse(within(module, "attn.batch_matmul")[-1], [0, 0, 4])
+        assert "does not bound the loop's position" in refused(module)
+
+
+def test_a_loop_that_also_leaves_scores_visits_all_tiles():
+    problem = Attention(queries=4, keys=8, shift=0)
+    kept = []
+
+    def build(*values):
+        steps = problem.build(*values)
+        kept.append(steps.product)
+        return [steps.output, steps.product]
+
+    with mlir_context():
+        module = payload(problem.arguments(), [problem.output_shape, (4, 8)], build)
+        tile_and_fuse(within(module, "attn.batch_matmul")[-1], [0, 0, 4], keep_intermediates=kept)
+        assert "it also yields what tensor.insert_slice makes" in refused(module)
+
+
+def test_a_loop_over_queries_inside_of_the_keys_is_not_split():
+    with mlir_context():
+        module = problem_with_keys_outside()
+        assert "not a softmax whose maximum the loop carries" in refused(module)
+
+
+def problem_with_keys_outside() -> ir.Module:
+    module = Attention(queries=4, keys=8, shift=0).module()
+    tile_and_fuse(within(module, "attn.batch_matmul")[-1], [2, 0, 4], [2, 1, 0])
+    return module
+
+
+def test_a_loop_that_begins_later_is_split_from_there_on():
+    problem = Attention(queries=16, keys=16, shift=0)
+    inputs = problem.inputs()
+    with mlir_context():
+        module = tiled(problem, [4, 0, 4])
+        split(module)
+        assert split(module)
+        (result,) = execute(module, inputs)
+    close(result, problem.reference(*inputs).output)
+
+
+def test_rows_of_unknown_number_are_not_looked_at():
+    with mlir_context():
+        module = tiled(Attention(queries=5, keys=8, shift=0), [2, 0, 4], Ragged.PARTIAL)
+        assert "its tiles have an unknown size along axis 0" in refused(module)

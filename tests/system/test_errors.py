@@ -1,0 +1,107 @@
+"""How an exception becomes one line."""
+
+import errno
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from mlir import ir
+
+from harness import plugins
+from harness.bench.building.case_build import BuildRequest
+from harness.bench.running.failure_kinds import failure_kind
+from harness.bench.running.worker import answer
+from harness.bench.workers.protocol import Failed, Life
+from harness.codegen.dialect.context import mlir_context
+from harness.codegen.rewrites.errors import RewriteRefusedError
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.system.errors import BuildError, InputError, one_line, raised_in
+from harness.variants.flash import Flash
+from harness.variants.schedule import Step, apply
+
+PROBLEM = AttentionProblem(heads=1, seq_q=16, head_dim=8)
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (ValueError("no such tile\nand more"), "ValueError: no such tile"),
+        (ValueError(), "ValueError"),
+        (ValueError("half \ud800 of it"), "ValueError: half \\ud800 of it"),
+        (BuildError("error: first\n\nsecond"), "error: first · second"),
+        (InputError("tile_q: found 0"), "tile_q: found 0"),
+    ],
+)
+def test_the_first_line_tells(error, expected):
+    assert one_line(error) == expected
+
+
+def make_invalid(module: ir.Module) -> None:
+    """Leave a tensor of unknown size behind that nobody says the size of."""
+    unknown = ir.Type.parse("tensor<?x4xf32>")
+    ir.Operation.create("tensor.empty", results=[unknown], ip=ir.InsertionPoint(module.body))
+
+
+def refuse(module: ir.Module) -> None:
+    raise RewriteRefusedError(module.operation, "it is too small")
+
+
+INVALID = (
+    'in step "tiled": MLIRError: Verification failed: '
+    "'tensor.empty' op incorrect number of dynamic sizes, has 0, expected 1"
+)
+REFUSED = 'in step "tiled": builtin.module: it is too small'
+
+
+@pytest.mark.parametrize(("rewrite", "expected"), [(make_invalid, INVALID), (refuse, REFUSED)])
+def test_a_step_is_named_and_mlirs_diagnostic_is_part_of_it(rewrite, expected):
+    with mlir_context(), pytest.raises(Exception) as caught:  # noqa: PT011 - of any type
+        apply([Step("tiled", "", rewrite)], ir.Module.create())
+    assert one_line(caught.value) == expected
+
+
+def test_the_outer_place_comes_first():
+    with pytest.raises(KeyError) as caught, raised_in("outer"), raised_in("inner"):
+        raise KeyError("x")
+    assert one_line(caught.value) == "in outer: in inner: KeyError: 'x'"
+
+
+@pytest.mark.parametrize(
+    ("rewrite", "kind", "expected"),
+    [(make_invalid, "crashed", INVALID), (refuse, "build-failed", REFUSED)],
+)
+def test_a_worker_says_so_of_a_variants_step(monkeypatch, tmp_path, rewrite, kind, expected):
+    monkeypatch.setattr(Flash, "schedule", lambda *_: [Step("tiled", "", rewrite)])
+    case = Case(problem=PROBLEM, variant="flash", target="cpu:avx2")
+    response = answer(BuildRequest(case=case, cache_root=tmp_path), Life())
+    assert response == Failed(failure=kind, message=expected)
+
+
+def test_a_stage_of_the_cpu_target_is_named(monkeypatch, tmp_path):
+    from harness.targets.cpu import stages
+
+    def fail(build: stages.CpuBuild) -> str:
+        raise BuildError("no layout")
+
+    failing = [replace(stage, run=fail) if stage.name == "lanes" else stage for stage in stages.STAGES]
+    monkeypatch.setattr(stages, "STAGES", tuple(failing))
+    case = Case(problem=PROBLEM, variant="flash", target="cpu:avx2")
+    with pytest.raises(BuildError) as caught:
+        plugins.variant("flash").build(case, "key", tmp_path)
+    assert one_line(caught.value) == 'in stage "lanes": no layout'
+    assert failure_kind(caught.value) == "build-failed"
+
+
+def test_a_file_that_somebody_removed_from_the_cache_is_no_fault_of_the_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "cache"))
+    assert (
+        failure_kind(FileNotFoundError(2, "gone", str(tmp_path / "cache" / "9f" / "kernels.o"))) == "removed"
+    )
+    assert failure_kind(FileNotFoundError(2, "gone", str(tmp_path / "kernels.o"))) == "crashed"
+
+
+def test_a_file_that_may_not_be_so_large_has_found_no_room() -> None:
+    assert failure_kind(OSError(errno.EFBIG, "File too large")) == "no-room"
