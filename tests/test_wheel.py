@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from harness.bench.running.own_wheel import CHECKOUT, build_own_wheel
+from harness.bench.running.offline import CHECKOUT, build_own_wheel
 
 
 @pytest.mark.sweep

@@ -565,8 +565,8 @@ MUTANTS = {
     "another-baseline-kept": Mutant(
         "a resumed run keeps speed-ups over another parameter set of the baseline",
         f"{RUNNING}/group.py",
-        "GroupRun._is_compared_with",
-        "row.baseline_case == baseline.id",
+        "GroupRun._is_compared_as_now",
+        "(row.baseline_case, row.baseline_key) == compared",
         "row.baseline == baseline.variant",
         f"{OF_RESUMING}test_rows_of_another_parameter_set_of_the_baseline_are_compared_again",
     ),

@@ -82,7 +82,7 @@ def make_offline(bundle: Bundle, machine: OfflineMachine) -> list[str]:
     wheels = bundle.folder / WHEELS
     try:
         wheels.mkdir()
-        _build_own_wheel(wheels)
+        build_own_wheel(wheels)
         lines = (bundle.folder / REQUIREMENTS_FILE).read_text(encoding="utf-8").splitlines()
         needs = add_wheels(map(Requirement, lines), DISTRIBUTION, machine, wheels)
         _write_digests(bundle.folder)
@@ -119,7 +119,7 @@ def _mebibytes(size: int) -> str:
     return f"{size / MEBIBYTE:.1f} MiB"
 
 
-def _build_own_wheel(folder: Path) -> None:
+def build_own_wheel(folder: Path) -> None:
     """Build a wheel of this package from its checkout, with the packages that are installed here.
 
     Raises `InputError` with pip's words where that fails.
