@@ -44,7 +44,11 @@ def test_the_example_computes_each_sequence_by_itself() -> None:
         ({"k": np.zeros((10, 64, 2, 64), np.float32)}, InputError, "k: found shape"),
         ({"page_table": np.zeros(5, np.int32)}, InputError, "page_table: unknown key"),
         ({"variant": "flash", "params": PAGES}, InputError, "page_size: unknown key"),
-        ({"params": {"page_size": 0}}, InputError, "page_size: found 0"),
+        (
+            {"params": {"page_size": 0}},
+            InputError,
+            "page_size: Input should be greater than or equal to 1, found 0",
+        ),
         ({"variant": "flash"}, UnsupportedError, "packed sequences"),
         ({"params": {**PAGES, "tile_kv": 128}}, UnsupportedError, "does not divide pages of 64 tokens"),
     ],

@@ -114,14 +114,6 @@ def test_a_setting_that_no_case_can_hold_is_refused(registered: Registered) -> N
         complete_case(problem, "odd", "cpu", {}, {})
 
 
-@pytest.mark.parametrize("threads", ["auto"])
-def test_threads_of_a_target_are_a_number(registered: Registered, threads: Any) -> None:
-    registered("target", target(options=AnyThreads))
-    with pytest.raises(InputError, match=r"^threads: found .*, expected a whole number from 1 to"):
-        checked("target", "odd", {"threads": threads}, "")
-    assert checked("target", "odd", {"threads": 3}, "").threads == 3
-
-
 def raising(error: Exception) -> type[Parameters]:
     """Return parameters whose validator raises."""
 

@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
 from harness.bench.running.offline import CHECKOUT, build_own_wheel
 
 

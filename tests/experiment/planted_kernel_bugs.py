@@ -217,7 +217,7 @@ BUGS: tuple[PlantedBug, ...] = (
     PlantedBug(
         "rows of padding are stored behind the last row",
         "targets/lowering/destinations.py",
-        "ir.BoolAttr.get(size == exists) for size, exists in sizes",
+        "ir.BoolAttr.get(size == kept_size) for size, kept_size in sizes",
         "ir.BoolAttr.get(True) for _ in sizes",
         "gpu_kernels",
         (*GPU_FLASH, "seq_q=5", "dtype=f16"),

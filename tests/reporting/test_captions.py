@@ -113,13 +113,6 @@ def test_merged_runs_of_one_kind_of_device_say_which_machine_has_it() -> None:
     assert "machine" not in same
 
 
-def test_devices_of_one_run_are_told_with_their_targets_and_threads_of_processors_alone() -> None:
-    frame = prepare(results_frame([make_result(), make_result(case="2", **CUDA)]))
-    assert figure_caption(frame, [MANIFEST]).startswith(
-        "Example CPU (target cpu), NVIDIA H100 (target cuda:sm_90); threads 1 (target cpu); f32; batch 1;"
-    )
-
-
 def test_what_tells_runs_apart_is_said_of_them_where_series_carry_their_names() -> None:
     one = make_result(experiment="a", case="a", threads=1, heads=4)
     other = [make_result(experiment="b", case=f"b{heads}", threads=2, heads=heads) for heads in (4, 8)]

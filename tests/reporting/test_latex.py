@@ -8,6 +8,7 @@ import pytest
 from synthetic_results import RESULTS, WriteRun, make_result
 
 from harness.reporting.explaining import read_origin
+from harness.reporting.figures.embedding import embedded
 from harness.reporting.frames import prepare
 from harness.reporting.latex import SPECIAL, latex_text, plot_data, summary_latex
 from harness.reporting.panel_tables import BUSY_NOTE
@@ -63,7 +64,7 @@ def test_a_plots_table_has_distances_to_the_ends_of_intervals() -> None:
     timed = make_result(time_s=0.002, time_low_s=0.0015, time_high_s=0.003)
     frame = prepare(results_frame([timed, make_result(seq=512, mask="causal")]))
     origin, header, *lines = plot_data(frame, ("time_s", "stage_s."), "from here")
-    assert origin == "% attention-harness: from here"
+    assert origin == f"% {embedded('from here')}"
     names = header.split()
     assert names == [
         "series",

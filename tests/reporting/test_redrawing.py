@@ -53,7 +53,7 @@ def test_a_figure_is_drawn_again_with_other_settings_and_nothing_else(write_run:
 @pytest.mark.parametrize(
     ("assignment", "message"),
     [
-        ("style=pie", 'figures.throughput.style: found "pie", expected'),
+        ("style=pie", "figures.throughput.style: Input should be 'lines' or 'bars', found \"pie\""),
         ("variants=flsh", "figures.throughput.variants: unknown variant 'flsh' (did you mean flash?)"),
         ("names.flsh=Ours", "figures.throughput.names: unknown variant 'flsh' (did you mean flash?)"),
         ("stile=", "--set stile=: unknown setting 'stile' (did you mean style?)"),

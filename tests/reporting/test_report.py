@@ -104,8 +104,8 @@ def test_a_peak_that_could_not_be_measured_is_a_line_of_the_report(write_run: Wr
 
 
 BAD_FIGURES = {
-    'throughput = { x = "sequ" }': 'figures.throughput.x: found "sequ", expected',
-    'throughput = { title = "$\\\\frac{1$" }': r'figures.throughput.title: found "$\\frac{1$", expected a',
+    'throughput = { x = "sequ" }': "figures.throughput.x: Input should be 'seq', ",
+    'throughput = { title = "$\\\\frac{1$" }': r"figure throughput not drawn: ValueError: \frac{1",
     'throughput = { variants = ["flsh"] }': "no row has what variants and where ask for",
     'speedup = { baseline = "torch" }': "figures.speedup.baseline: found 'torch', expected one of",
     "nonsense = {}": "unknown figure 'nonsense'",

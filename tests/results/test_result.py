@@ -77,7 +77,7 @@ def test_columns_are_the_fields_in_order_with_params_and_stages_spread():
         ("seq_q", "int64"),
         ("flops", "int64"),
         ("samples", "Int64"),
-        ("causal", "bool"),
+        ("causal", "boolean"),
         ("busy", "boolean"),
         ("time_s", "float64"),
         ("scale", "float64"),

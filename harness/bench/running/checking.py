@@ -64,7 +64,7 @@ def check_case(
     with record.elapsing():
         checking.load()
         if record.executor != EMULATOR:
-            checking.check_repeatedly(expected)
+            checking.check_repeatedly(expected, keep)
         for distribution, file in expected.files.items():
             checking.check_once(distribution, file, keep if distribution == expected.first else None)
 
@@ -91,13 +91,13 @@ class _Checking:
         record.driver_metrics = loaded.metrics
         record.note_candidate(loaded.candidate)
 
-    def check_repeatedly(self, expected: ExpectationFiles) -> None:
+    def check_repeatedly(self, expected: ExpectationFiles, keep: Path | None) -> None:
         """Check calls on inputs that are the same, and on others; what memory they take does not count."""
         distribution, first = expected.first, expected.files[expected.first]
         self._asked("load", BindRequest(distribution=distribution, seed=self._seed, changes=True))
         self._asked("run", RunRequest())
         self._asked("run", RunRequest(poison=False, reads=True))
-        self._compare(distribution, CheckRequest(expectation=first, repeats=True))
+        self._compare(distribution, CheckRequest(expectation=first, keep=keep, repeats=True))
         number = OTHER_SIGN if expected.others is None else TURNED
         self._asked("run", OtherInputsRequest(number=number, seed=self._seed))
         # Nothing is poisoned: what code computes when its outputs are is of the inputs before.

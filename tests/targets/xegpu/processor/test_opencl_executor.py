@@ -98,7 +98,7 @@ def test_a_runtime_that_has_gone_is_one_line() -> None:
 def test_an_executor_that_the_target_does_not_have_is_refused() -> None:
     from harness.experiment.case_settings import checked
 
-    with pytest.raises(InputError, match=r'executor: found "native", expected .*opencl'):
+    with pytest.raises(InputError, match=r"executor: Input should be .*'opencl', found"):
         checked("target", "xegpu", {"executor": "native"}, "")
 
 
