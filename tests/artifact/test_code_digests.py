@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from harness import code_digests as module
 from harness import plugins
+from harness.artifact import code_digests as module
 from harness.artifact.code_digests import OWN_PACKAGE, code_digest, code_of_plugin, require_same_code
 from harness.system.errors import ChangedCodeError, PluginError
 

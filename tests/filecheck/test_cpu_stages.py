@@ -6,8 +6,8 @@ The first line is `// STAGE: name`, or `// STAGE: name vector-length` where the 
 from pathlib import Path
 
 import pytest
+from codegen.payloads.ir_files import check_file, files_in, first_line
 from mlir import ir
-from payloads.ir_files import check_file, files_in, first_line
 
 from harness.targets.cpu.exponential import expand_exponentials
 from harness.targets.cpu.grid import loop_over_grid_range

@@ -7,9 +7,9 @@ The first line is `// WARPS: number`.  The kernels are functions of vectors on b
 from pathlib import Path
 
 import pytest
+from codegen.payloads.ir_checks import check_ir
+from codegen.payloads.ir_files import files_in, first_line
 from mlir import ir
-from payloads.ir_checks import check_ir
-from payloads.ir_files import files_in, first_line
 
 from harness.codegen.dialect.context import mlir_context
 from harness.codegen.layouts.warp_tiling import WarpTiling

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from codegen.payloads.ir_files import check_file, files_in, first_line
 from mlir import ir
-from payloads.ir_files import check_file, files_in, first_line
 
 from harness.codegen.dialect.decomposition import decompose
 from harness.codegen.ir.walk import operations_within

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from codegen.rewrites.execution import execute
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rewrites.execution import execute
 from sweeps import sweep
 from variants.native_runs import GENERATED, build, judge, load
 

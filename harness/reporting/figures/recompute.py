@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from harness.reporting.figures.base import (
     Figure,
     FigureSettings,
@@ -90,7 +92,7 @@ class Recompute(Figure):
         grid = panel_grid(rows, columns, settings.panels_beside)
         factors = rows["recompute_factor"]
         ends = float(factors.min()) / SIDE_ROOM, float(factors.max()) * SIDE_ROOM
-        low, high = times.to_numpy().min() / ROOM, times.to_numpy().max() * ROOM
+        low, high = np.nanmin(times.to_numpy(float)) / ROOM, np.nanmax(times.to_numpy(float)) * ROOM
         with paper_style(settings.font):
             drawing, all_axes = new_drawing(
                 grid,

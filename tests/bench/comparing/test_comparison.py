@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from comparing.runs_of_cases import run_of
+from bench.comparing.runs_of_cases import run_of
 from sweeps import sweep
 
 from harness.bench.comparing.comparison import Comparison, compare_tables

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
+from bench.running.test_runner import Quiet, run
 from example_cases import example_experiment
-from running.test_runner import Quiet, run
 
 from harness.bench.running.context import RunSettings
 from harness.bench.running.expectations import ExpectRequest

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from costs.counting import costs_of, kernel, read
-from costs.loop_nests import PROGRAMS, as_mlir, executed
+from codegen.costs.counting import costs_of, kernel, read
+from codegen.costs.loop_nests import PROGRAMS, as_mlir, executed
 from hypothesis import given, settings
 
 from harness.codegen.costs import trees

@@ -1,7 +1,7 @@
 """What each operation counts as."""
 
 import pytest
-from costs.counting import costs_of, kernel, read, written
+from codegen.costs.counting import costs_of, kernel, read, written
 
 from harness.codegen.costs.costs import Costs, NotCountable, Traffic
 from harness.codegen.costs.operations.elementwise import Kind, elementwise

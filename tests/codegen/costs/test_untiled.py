@@ -1,6 +1,6 @@
 """Attention as linalg on whole tensors: what the variants start from."""
 
-from costs.counting import costs_of, read, written
+from codegen.costs.counting import costs_of, read, written
 
 from harness.codegen.costs.costs import Costs, Traffic
 

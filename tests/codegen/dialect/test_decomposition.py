@@ -3,12 +3,12 @@
 import math
 
 import numpy as np
+from codegen.rewrites.attention_ir import integers
+from codegen.rewrites.comparing import close
+from codegen.rewrites.execution import Argument, body_of, execute, payload, within
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mlir import ir
-from rewrites.attention_ir import integers
-from rewrites.comparing import close
-from rewrites.execution import Argument, body_of, execute, payload, within
 
 from harness.codegen.dialect import operations as attn
 from harness.codegen.dialect.context import mlir_context

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
+from codegen.payloads.ir_checks import check_ir
+from codegen.rewrites.execution import execute
 from mlir import ir
 from mlir.dialects import arith, func
-from payloads.ir_checks import check_ir
-from rewrites.execution import execute
 
 from harness.codegen.dialect.context import mlir_context
 from harness.codegen.ir import builder as b

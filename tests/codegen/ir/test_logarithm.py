@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from ir.scalar_functions import compiled
+from codegen.ir.scalar_functions import compiled
 
 from harness.codegen.ir.logarithm import natural_logarithm
 

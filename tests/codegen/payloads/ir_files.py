@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from codegen.payloads.ir_checks import check_ir
 from mlir import ir
-from payloads.ir_checks import check_ir
 
 from harness.codegen.dialect.context import mlir_context
 from harness.codegen.dialect.verification import verify

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
+from codegen.payloads.ir_checks import check_ir
+from codegen.rewrites.execution import execute
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from payloads.ir_checks import check_ir
-from rewrites.execution import execute
 
 from harness.codegen.dialect.context import mlir_context
 from harness.codegen.dialect.verification import verify

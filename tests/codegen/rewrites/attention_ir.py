@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from codegen.rewrites.execution import Argument, payload
 from mlir import ir
 from mlir.dialects import arith, tensor
-from rewrites.execution import Argument, payload
 
 from harness.codegen.dialect import operations as attn
 from harness.codegen.ir import builder as b

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from codegen.rewrites.execution import execute
 from mlir import ir
-from rewrites.execution import execute
 
 from harness.codegen.dialect.context import mlir_context
 from harness.codegen.dialect.verification import verify

@@ -3,8 +3,8 @@
 import re
 
 import numpy as np
+from codegen.rewrites.execution import execute
 from mlir import ir
-from rewrites.execution import execute
 
 from harness.codegen.dialect.context import mlir_context
 from harness.codegen.dialect.verification import verify

@@ -1,12 +1,12 @@
 """Masks by bounds of rows, tiled, fused and split like any other mask."""
 
 import numpy as np
+from codegen.rewrites.attention_ir import LOWEST, Attention, row_masked, softmax_reference
+from codegen.rewrites.comparing import close
+from codegen.rewrites.execution import Argument, execute, payload, within
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlir import ir
-from rewrites.attention_ir import LOWEST, Attention, row_masked, softmax_reference
-from rewrites.comparing import close
-from rewrites.execution import Argument, execute, payload, within
 
 from harness.codegen.dialect import operations as attn
 from harness.codegen.dialect.context import mlir_context

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from codegen.rewrites.execution import Argument, execute, payload, within
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlir import ir
-from rewrites.execution import Argument, execute, payload, within
 
 from harness.codegen.dialect import operations as attn
 from harness.codegen.dialect.context import mlir_context

@@ -4,17 +4,17 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from rewrites.attention_ir import Attention, doubled, scaled
-from rewrites.comparing import close
-from rewrites.execution import Argument, execute, payload, within
-from rewrites.test_refusals import (
+from codegen.rewrites.attention_ir import Attention, doubled, scaled
+from codegen.rewrites.comparing import close
+from codegen.rewrites.execution import Argument, execute, payload, within
+from codegen.rewrites.test_refusals import (
     SMALL,
     correction_used,
     probabilities_on_the_right,
     probabilities_used_twice,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from harness.codegen.dialect import operations as attn
 from harness.codegen.dialect.context import mlir_context

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
+from codegen.rewrites.attention_ir import Attention, integers, row_masked
+from codegen.rewrites.comparing import close
+from codegen.rewrites.execution import Argument, execute, payload, within
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlir import ir
 from mlir.dialects import arith, tensor
-from rewrites.attention_ir import Attention, integers, row_masked
-from rewrites.comparing import close
-from rewrites.execution import Argument, execute, payload, within
 
 from harness.codegen.dialect import operations as attn
 from harness.codegen.dialect.context import mlir_context

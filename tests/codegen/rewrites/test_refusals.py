@@ -1,10 +1,10 @@
 """What is refused, with the operation and the reason; the IR is then as it was."""
 
 import pytest
+from codegen.rewrites.attention_ir import Attention, doubled
+from codegen.rewrites.execution import Argument, body_of, payload, within
 from mlir import ir
 from mlir.dialects import arith, tensor
-from rewrites.attention_ir import Attention, doubled
-from rewrites.execution import Argument, body_of, payload, within
 
 from harness.codegen.dialect import operations as attn
 from harness.codegen.dialect.context import mlir_context

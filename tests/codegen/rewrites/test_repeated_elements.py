@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from codegen.rewrites.comparing import close
+from codegen.rewrites.execution import Argument, execute, payload, within
 from mlir import ir
-from rewrites.comparing import close
-from rewrites.execution import Argument, execute, payload, within
 
 from harness.codegen.dialect import operations as attn
 from harness.codegen.dialect.context import mlir_context

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from codegen.rewrites.attention_ir import Attention, doubled
+from codegen.rewrites.comparing import close
+from codegen.rewrites.execution import execute, payload, within
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlir import ir
-from rewrites.attention_ir import Attention, doubled
-from rewrites.comparing import close
-from rewrites.execution import execute, payload, within
 
 from harness.codegen.dialect.context import mlir_context
 from harness.codegen.ir import builder as b

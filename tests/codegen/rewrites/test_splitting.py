@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from codegen.rewrites.attention_ir import Attention
+from codegen.rewrites.comparing import close
+from codegen.rewrites.execution import body_of, execute, payload, within
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlir import ir
-from rewrites.attention_ir import Attention
-from rewrites.comparing import close
-from rewrites.execution import body_of, execute, payload, within
 
 from harness.codegen.dialect import operations as attn
 from harness.codegen.dialect.context import mlir_context

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from codegen.rewrites.attention_ir import Attention
+from codegen.rewrites.comparing import close
+from codegen.rewrites.execution import body_of, execute, payload, within
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlir import ir
 from mlir.dialects import arith
-from rewrites.attention_ir import Attention
-from rewrites.comparing import close
-from rewrites.execution import body_of, execute, payload, within
 
 from harness.codegen.dialect.context import mlir_context
 from harness.codegen.ir import builder as b

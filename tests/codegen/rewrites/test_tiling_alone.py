@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from codegen.rewrites.comparing import close
+from codegen.rewrites.execution import Argument, execute, payload, within
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlir.dialects import arith
-from rewrites.comparing import close
-from rewrites.execution import Argument, execute, payload, within
 
 from harness.codegen.dialect import operations as attn
 from harness.codegen.dialect.context import mlir_context
@@ -101,7 +101,7 @@ def test_reductions_of_two_dimensions(kind, ragged, order):
 def test_all_results_of_a_softmax_outside_of_its_reduced_dimension(
     shape, tiles, ragged, unknown, axis, has_grid
 ):
-    from rewrites.attention_ir import softmax_reference
+    from codegen.rewrites.attention_ir import softmax_reference
 
     rows = shape[:axis] + shape[axis + 1 :]
     row_axes = [a for a in range(3) if a != axis]

@@ -6,9 +6,9 @@ import sys
 
 import numpy as np
 import pytest
+from codegen.rewrites.execution import execute
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rewrites.execution import execute
 
 from harness.codegen.dialect.context import mlir_context
 from harness.ir_view.named_schedules.registry import SCHEDULES

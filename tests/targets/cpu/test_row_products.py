@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from payloads.ir_checks import check_ir
+from codegen.payloads.ir_checks import check_ir
 from sweeps import sweep
 from variants.native_runs import judge
 
