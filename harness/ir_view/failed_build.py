@@ -53,7 +53,7 @@ def _show(
     diff: bool,
     counts: bool,
 ) -> None:
-    """Print stages that were reached, or say why one was not; where there are no `possible_stages`, any may be one."""
+    """Print stages that were reached, or say why one was not; without `possible_stages`, any may be one."""
     names = [output.name for output in subject.stages]
     if stage is not None and stage not in names:
         if possible_stages and stage not in possible_stages:

@@ -96,7 +96,7 @@ class Tiling:
 
     @property
     def why_heads_are_not_kept(self) -> str | None:
-        """Why a workgroup cannot keep K and V of a head; None where it can."""
+        """Return why a workgroup cannot keep K and V of a head; None where it can."""
         problem, padded = self.problem, self.padded
         if problem.group_size > 1:
             return "heads that share K and V would project them again"
