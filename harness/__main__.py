@@ -58,8 +58,8 @@ def _main(arguments: Sequence[str]) -> int:
     os.environ.pop(SCREEN, None)
     os.environ.setdefault(PLUGINS_OF_PYDANTIC, "__all__")
     prepare_streams()
-    given = list(arguments)
-    for word in given:
+    words = list(arguments)
+    for word in words:
         if any("\ud800" <= letter <= "\udfff" for letter in word):
             return _fail(f"found {word!a}, expected UTF-8: manifests could not hold it")
     try:
@@ -67,10 +67,10 @@ def _main(arguments: Sequence[str]) -> int:
     except FileNotFoundError:
         return _fail("the current folder has been deleted: change to one that is there")
     try:
-        status = app(given, prog_name="harness", standalone_mode=False)
+        status = app(words, prog_name="harness", standalone_mode=False)
         sys.stdout.flush()
     except StoppedError as interruption:
-        tell(_interrupted_message(given, str(interruption)))
+        tell(_interrupted_message(words, str(interruption)))
         return INTERRUPTED
     except InputError as error:
         return _fail(*error.lines)

@@ -175,7 +175,7 @@ def attention(
     """
     arrays = {"q": as_array("q", q), "k": as_array("k", k), "v": as_array("v", v)}
     operands = {
-        name: None if (given := fields.pop(name, None)) is None else as_array(name, given)
+        name: None if (operand := fields.pop(name, None)) is None else as_array(name, operand)
         for name in OPERANDS
     }
     if executor is not None and not isinstance(executor, str):
@@ -223,9 +223,9 @@ def run(
 
     source = _path("experiment", experiment, "the path of an experiment, or its name")
     folder = _path("out", out, "the path of a folder")
-    for name, given in (("resume", resume), ("timed", timed)):
-        if not isinstance(given, bool):
-            raise InputError(f"{name}: found {shown(given)}, expected True or False")
+    for name, flag in (("resume", resume), ("timed", timed)):
+        if not isinstance(flag, bool):
+            raise InputError(f"{name}: found {shown(flag)}, expected True or False")
     if profile is not None and not isinstance(profile, str):
         raise InputError(f"profile: found {shown(profile)}, expected a name such as 'cpu'")
     filters = _filters(only)
@@ -262,11 +262,11 @@ def load(path: str | Path) -> "pandas.DataFrame":
     return frame
 
 
-def _path(argument: str, given: str | Path, expected: str) -> str:
+def _path(argument: str, path: str | Path, expected: str) -> str:
     """Return a path as text; raises `InputError` that names the argument for what is none."""
-    text = os.fspath(given) if isinstance(given, str | os.PathLike) else None
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(text, str):
-        raise InputError(f"{argument}: found {shown(given)}, expected {expected}")
+        raise InputError(f"{argument}: found {shown(path)}, expected {expected}")
     return text
 
 

@@ -114,8 +114,8 @@ def check_target(name: str) -> None:
     """
     check_name("target", name_of(name) if isinstance(name, str) else name)
     _, colon, chip = name.partition(":")
-    if colon and chip not in (known := chips(name)):
-        raise InputError(unknown_name(f"chip of {name_of(name)}", chip, known))
+    if colon and chip not in (chip_names := chips(name)):
+        raise InputError(unknown_name(f"chip of {name_of(name)}", chip, chip_names))
 
 
 def chips(target_name: str) -> dict[str, str]:
@@ -133,9 +133,9 @@ def load(kind: str, name: str) -> Any:
     Raises `PluginError` for one that cannot be imported, for one whose code fails, whatever it raises, for
     what is no plugin of this kind, and for a name that several distributions declare.
     """
-    known = _made.get((kind, name))
-    if known is not None and known[0] is _defined(kind, name):
-        return known[1]
+    made_before = _made.get((kind, name))
+    if made_before is not None and made_before[0] is _defined(kind, name):
+        return made_before[1]
     made = _make(kind, name)
     _made[kind, name] = _defined(kind, name), made
     return made

@@ -150,6 +150,6 @@ class Executable(_OfThisProcess, ABC):
         with self.turn():
             call = self.bind(Inputs(q=q, k=k, v=v, **operands))
             call.run()
-            found = call.outputs()
-        outputs = tuple(found[name] for name in OUTPUTS if name in found)
+            outputs_by_name = call.outputs()
+        outputs = tuple(outputs_by_name[name] for name in OUTPUTS if name in outputs_by_name)
         return outputs[0] if len(outputs) == 1 else outputs

@@ -43,8 +43,8 @@ def cache_root() -> Path:
     root = _from_here(root)
     path = os.fsencode(root)
     if len(path) > LONGEST_PATH:
-        found = f"found a path of {len(path):,} bytes, expected at most {LONGEST_PATH:,}"
-        raise StorageError(f"the cache's folder: {found}; {ADVICE}")
+        complaint = f"found a path of {len(path):,} bytes, expected at most {LONGEST_PATH:,}"
+        raise StorageError(f"the cache's folder: {complaint}; {ADVICE}")
     try:
         path.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -68,21 +68,21 @@ class CheckedExecutable(Executable):
         `HarnessError` where the code gives anything else, or where its first call changes an input.
         """
         named = {"q": q, "k": k, "v": v} | {
-            name: given for name, given in operands.items() if given is not None
+            name: operand for name, operand in operands.items() if operand is not None
         }
-        arrays: dict[str, Any] = {name: as_array(name, given) for name, given in named.items()}
+        arrays: dict[str, Any] = {name: as_array(name, array) for name, array in named.items()}
         if self._keeps_inputs:
             return super().__call__(**arrays)
         inputs = Inputs(**arrays)
         self.check(inputs)
         arrays = laid_out(inputs, self.problem).arrays()
         before = _digests(arrays)
-        found = super().__call__(**arrays)
+        outputs = super().__call__(**arrays)
         changed = [name for name, digest in _digests(arrays).items() if digest != before[name]]
         if changed:
             raise ChangedInputsError(f"{self.name}: it changes its input {changed[0]}")
         self._keeps_inputs = True
-        return found
+        return outputs
 
 
 def _digests(arrays: Mapping[str, np.ndarray]) -> dict[str, str]:
@@ -95,11 +95,13 @@ class CheckedCall(WrappedCall):
     What it gives are the outputs of the problem, or it raises `HarnessError`.
     """
 
-    def __init__(self, executable: CheckedExecutable, call: BoundCall, given: Inputs, inputs: Inputs) -> None:
-        """Take a call that is bound to `inputs`, which are what was `given`, laid out as code has them."""
+    def __init__(
+        self, executable: CheckedExecutable, call: BoundCall, caller_inputs: Inputs, inputs: Inputs
+    ) -> None:
+        """Take a call that is bound to `inputs`, which are `caller_inputs`, laid out as code has them."""
         super().__init__(call, executable.turn)
         self._executable = executable
-        self._given = given
+        self._caller_inputs = caller_inputs
         self._inputs = inputs
 
     def take_inputs(self, inputs: Inputs) -> bool:
@@ -112,8 +114,8 @@ class CheckedCall(WrappedCall):
         same = {
             name: own
             for name in OPERANDS
-            if (given := getattr(inputs, name)) is getattr(self._given, name)
-            and ((own := getattr(self._inputs, name)) is None or np.may_share_memory(own, given))
+            if (array := getattr(inputs, name)) is getattr(self._caller_inputs, name)
+            and ((own := getattr(self._inputs, name)) is None or np.may_share_memory(own, array))
         }
         laid = replace(laid_out(inputs, self._executable.problem), **same)
         return can_be_overwritten(self._inputs, laid) and super().take_inputs(laid)
@@ -129,7 +131,7 @@ class CheckedCall(WrappedCall):
         """
         problem = self._executable.problem
         with self._executable.turn():
-            found = super().outputs()
-            if (reason := why_unusable(found, problem)) is not None:
+            outputs = super().outputs()
+            if (reason := why_unusable(outputs, problem)) is not None:
                 raise HarnessError(f"{self._executable.name}: {reason}")
-            return {name: found[name].copy() for name in problem.outputs()}
+            return {name: outputs[name].copy() for name in problem.outputs()}

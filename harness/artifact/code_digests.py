@@ -68,9 +68,9 @@ def code_digest(name: str = OWN_PACKAGE) -> str:
     return digest([(path, hashlib.sha256(file.read_bytes()).hexdigest()) for path, file in files])
 
 
-def require_same_code(expected: Mapping[str, str], found: Mapping[str, str]) -> None:
+def require_same_code(expected: Mapping[str, str], digests: Mapping[str, str]) -> None:
     """Raise `ChangedCodeError` where code that both name has another digest than is expected."""
-    changed = [name for name in sorted(expected.keys() & found.keys()) if expected[name] != found[name]]
+    changed = [name for name in sorted(expected.keys() & digests.keys()) if expected[name] != digests[name]]
     if changed:
         raise ChangedCodeError(
             f"{', '.join(changed)}: the code is not what the run began with: it was changed meanwhile, or is "
@@ -94,7 +94,7 @@ def _files(name: str) -> Iterator[tuple[str, Path]]:
     places = _places(package)
     if not declared:
         for place in places:
-            yield from (found for found in _files_at(place) if _is_source(package, Path(found[0])))
+            yield from (entry for entry in _files_at(place) if _is_source(package, Path(entry[0])))
     elif places:
         folder = places[0] if places[0].is_dir() else places[0].parent
         yield from _files_at(folder / declared)

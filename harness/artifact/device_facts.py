@@ -58,7 +58,7 @@ class DeviceFacts(BaseModel):
             for name, value in each.numbers.items():
                 values.setdefault(name, []).append(value)
         timed_by = next((each.timed_by for each in all_facts if each.timed_by is not None), None)
-        return cls(timed_by=timed_by, **{name: median(known) for name, known in values.items()})
+        return cls(timed_by=timed_by, **{name: median(numbers) for name, numbers in values.items()})
 
     @classmethod
     def joined(cls, facts: Iterable[Self]) -> Self:

@@ -58,11 +58,11 @@ def stages_left_in(folder: Path) -> tuple[ReachedStage, ...]:
 
     Of a stage that was run twice, the last output counts.
     """
-    found: dict[str, ReachedStage] = {}
+    stages: dict[str, ReachedStage] = {}
     for file in sorted(folder.glob(f"*{SUFFIX}")):
         try:
             stage = ReachedStage.model_validate_json(file.read_bytes())
         except (OSError, ValidationError):
             continue
-        found[stage.name] = stage
-    return tuple(found.values())
+        stages[stage.name] = stage
+    return tuple(stages.values())

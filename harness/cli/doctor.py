@@ -176,7 +176,7 @@ def _variant_finding(name: str, targets: Sequence[str]) -> Finding:
         variant = plugins.variant(name)
         reasons = REASONS.validate_python([variant.supports(EVERYDAY_PROBLEM, name) for name in targets])
         tools = {} if all(reasons) else dict(variant.tool_versions())
-        built_with = ", ".join(f"{tool} {found}" for tool, found in tools.items())
+        built_with = ", ".join(f"{tool} {version}" for tool, version in tools.items())
         detail = variant.summary + (f" [{built_with}]" if built_with else "")
     except Exception as error:  # a plugin's own code
         return _failed("variants", name, error)

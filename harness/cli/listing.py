@@ -85,7 +85,7 @@ def distributions() -> list[Entry]:
     """Return the input distributions that a case can be checked with."""
     from harness.problem.inputs import DISTRIBUTIONS
 
-    return [Entry(name=name, summary=known.summary) for name, known in DISTRIBUTIONS.items()]
+    return [Entry(name=name, summary=distribution.summary) for name, distribution in DISTRIBUTIONS.items()]
 
 
 def experiments() -> list[Entry]:

@@ -27,8 +27,10 @@ class ProblemCommand(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Call the command, with the problem's options in its context instead of in its arguments."""
-        given = {option.name: ctx.params.pop(option.name) for option in _options()}
-        ctx.obj = {name: value for name, value in given.items() if value is not None and value is not False}
+        option_values = {option.name: ctx.params.pop(option.name) for option in _options()}
+        ctx.obj = {
+            name: value for name, value in option_values.items() if value is not None and value is not False
+        }
         return super().invoke(ctx)
 
 

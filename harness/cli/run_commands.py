@@ -176,9 +176,11 @@ def _no_longer_supported(experiment: "Experiment", summary: "RunSummary") -> lis
     """Return a line for each case that is unsupported, of variants that the experiment expects to be not."""
     from harness.reporting.outcomes import broken_promise
 
-    told = [(result, broken_promise(result, experiment.check.supported)) for result in summary.results]
+    results_and_promises = [
+        (result, broken_promise(result, experiment.check.supported)) for result in summary.results
+    ]
     return [
         f"{result.variant} · {result.target} · case {result.case}: {promise}"
-        for result, promise in told
+        for result, promise in results_and_promises
         if promise is not None
     ]

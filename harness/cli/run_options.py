@@ -44,9 +44,9 @@ def with_run_options(command: Callable[..., None]) -> Callable[..., None]:
     parameters = [*shared.values(), *own]
 
     @functools.wraps(command)
-    def started(**given: Any) -> None:
-        options = RunOptions(**{name: given.pop(name) for name in shared})
-        command(options, **given)
+    def started(**arguments: Any) -> None:
+        options = RunOptions(**{name: arguments.pop(name) for name in shared})
+        command(options, **arguments)
 
     started.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     started.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

@@ -47,8 +47,8 @@ def planned(
     from harness.system.errors import InputError
 
     if (name is None) == (folder is None):
-        given = "neither" if name is None else "both"
-        raise InputError(f"found {given}, expected either an EXPERIMENT or --bundle DIR")
+        sources_given = "neither" if name is None else "both"
+        raise InputError(f"found {sources_given}, expected either an EXPERIMENT or --bundle DIR")
     if expected_digest is not None and folder is None:
         raise InputError("--expect: found no --bundle; expected one, of which this is the digest")
     if profile is not None and folder is not None:
@@ -136,8 +136,8 @@ def not_timed(results: "Iterable[Result]") -> list[str]:
     for (target, executor), count in emulated.items():
         reason = plugins.target(target).why_no_device(plugins.chip_of(target))
         cases = f"{count} case{'' if count == 1 else 's'} executed by {EMULATING.get(executor, executor)}"
-        told = f"{reason}; {cases}" if reason is not None else cases
-        lines.append(f"{target}: {told}, which measures no time")
+        explanation = f"{reason}; {cases}" if reason is not None else cases
+        lines.append(f"{target}: {explanation}, which measures no time")
     return lines
 
 

@@ -32,7 +32,7 @@ def _is_among(value: Any, values: Any) -> bool:
         raise TypeError(f"{_spelled(values)} is no list")
     if not isinstance(value, tuple):
         return value in values
-    return any(_equal(value, one) for one in values)
+    return any(_equal(value, member) for member in values)
 
 
 def _spelled(value: Any) -> str:
@@ -104,8 +104,8 @@ def _check_node(node: ast.AST, text: str, names: tuple[str, ...]) -> None:
     """Raise `ValueError` unless a condition may hold this node."""
     if isinstance(node, ast.Name):
         if node.id not in names and node.id not in WORDS:
-            found = f"unknown name {_quoted(node.id)} in {_quoted(text)}{suggestion(node.id, names)}"
-            raise ValueError(f"{found}; expected one of {', '.join(names)}, or a text in quotes")
+            complaint = f"unknown name {_quoted(node.id)} in {_quoted(text)}{suggestion(node.id, names)}"
+            raise ValueError(f"{complaint}; expected one of {', '.join(names)}, or a text in quotes")
     elif isinstance(node, ast.Constant):
         if not isinstance(node.value, int | float | str | bool | None):
             raise ValueError(f"unexpected constant in {_quoted(text)}; {EXPECTED}")

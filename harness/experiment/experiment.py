@@ -178,7 +178,9 @@ class Experiment(BaseModel):
             for problem in self._problems(key, table):
                 for target in self.targets:
                     asked = problem, target
-                    variants = [one for one in self.variants if self._takes_part(one, asked, key, table)]
+                    variants = [
+                        variant for variant in self.variants if self._takes_part(variant, asked, key, table)
+                    ]
                     for target_options, variant in itertools.product(options[target], variants):
                         for params in parameters[variant]:
                             case = Case(

@@ -44,10 +44,10 @@ def mistakes_in_profiles(data: Mapping[str, Any]) -> list[str]:
 
 def unknown_profile(name: str, data: Mapping[str, Any]) -> str | None:
     """Return what is wrong with the name of a profile that an experiment lacks; None where it has it."""
-    known = profile_names(data)
-    if not known:
+    profiles = profile_names(data)
+    if not profiles:
         return f"--profile: found {shown(name)}, but this experiment has no profiles; expected no --profile"
-    return None if name in known else f"--profile: {unknown_name('profile', name, known)}"
+    return None if name in profiles else f"--profile: {unknown_name('profile', name, profiles)}"
 
 
 def with_profile(data: Mapping[str, Any], name: str | None) -> dict[str, Any]:
@@ -82,16 +82,16 @@ def with_profile(data: Mapping[str, Any], name: str | None) -> dict[str, Any]:
 
 
 def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = data.get(key, {})
-    return found if isinstance(found, Mapping) else {}
+    table = data.get(key, {})
+    return table if isinstance(table, Mapping) else {}
 
 
-def _names(found: Any, default: Collection[str]) -> list[str]:
-    listed: Iterable[Any] = found if isinstance(found, list | tuple) else default
+def _names(value: Any, default: Collection[str]) -> list[str]:
+    listed: Iterable[Any] = value if isinstance(value, list | tuple) else default
     return [name for name in listed if isinstance(name, str)]
 
 
 def _without_rivals(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return a table without the keys that set what a change sets by another key."""
-    rivals = {one for pair in SAME_FIELD for one, other in (pair, pair[::-1]) if other in changes}
+    rivals = {rival for pair in SAME_FIELD for rival, other in (pair, pair[::-1]) if other in changes}
     return {key: value for key, value in table.items() if key not in rivals}

@@ -132,8 +132,8 @@ def _place(value: Any) -> tuple[bool, float, str]:
 
 def _why_none(cases: Sequence[Case], key: str) -> str:
     """Return why no case has the value that is asked for: the values that there are."""
-    found = sorted({_value(case, key) for case in cases}, key=_place)
-    values = list(dict.fromkeys(shortened(_spelled(value)) for value in found))
+    sorted_values = sorted({_value(case, key) for case in cases}, key=_place)
+    values = list(dict.fromkeys(shortened(_spelled(value)) for value in sorted_values))
     if values == ["none"]:
         return f"no case sets {key}; set it in the experiment to choose by it"
     return f"no case has it; found {', '.join(values[:MOST_VALUES_SHOWN])}" + (

@@ -40,24 +40,24 @@ def show_reached_of_schedule(
         stages=_reached(error),
         costs=count_stage,
     )
-    known = [PAYLOAD.name, *(step.name for step in schedule.steps)]
-    _show(subject, known, error, stage, diff=diff, counts=counts)
+    stage_names = [PAYLOAD.name, *(step.name for step in schedule.steps)]
+    _show(subject, stage_names, error, stage, diff=diff, counts=counts)
 
 
 def _show(
     subject: Subject,
-    known: Sequence[str],
+    possible_stages: Sequence[str],
     error: HarnessError,
     stage: str | None,
     *,
     diff: bool,
     counts: bool,
 ) -> None:
-    """Print stages that were reached, or say why one was not; where none are `known`, any may be one."""
+    """Print stages that were reached, or say why one was not; without `possible_stages`, any may be one."""
     names = [output.name for output in subject.stages]
     if stage is not None and stage not in names:
-        if known and stage not in known:
-            raise unknown_stage(stage, known)
+        if possible_stages and stage not in possible_stages:
+            raise unknown_stage(stage, possible_stages)
         reached = f"was not reached{suggestion(stage, names)}, the last one was {names[-1]}"
         raise type(error)(f"--stage {stage} {reached}: {error}") from error
     show(subject, stage=stage, diff=diff, counts=counts)

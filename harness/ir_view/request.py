@@ -21,17 +21,17 @@ def problem_of(options: Mapping[str, Any]) -> AttentionProblem:
     `seq` is both lengths, where `seq_q` and `seq_kv` do not say otherwise.  Raises `InputError` naming the
     option that is wrong.
     """
-    given = dict(options)
-    seq = given.pop("seq", None)
-    for name, value in given.items():
+    option_values = dict(options)
+    seq = option_values.pop("seq", None)
+    for name, value in option_values.items():
         if problem_fields()[name].kind is tuple:
-            given[name] = numbers(value, problem_fields()[name])
-    fields = {**DEFAULTS, **given}
+            option_values[name] = numbers(value, problem_fields()[name])
+    fields = {**DEFAULTS, **option_values}
     if seq is not None and seq <= 0:
         raise InputError(f"--seq: found {seq}, expected a positive integer")
-    if seq is not None and "cu_seqlens_q" in given:
+    if seq is not None and "cu_seqlens_q" in option_values:
         raise InputError("--seq: --cu-seqlens-q and --cu-seqlens-kv already say how long the sequences are")
-    if "cu_seqlens_q" not in given:
+    if "cu_seqlens_q" not in option_values:
         fields.setdefault("seq_q", DEFAULT_SEQ if seq is None else seq)
         if seq is not None:
             fields.setdefault("seq_kv", seq)
@@ -42,19 +42,19 @@ def problem_of(options: Mapping[str, Any]) -> AttentionProblem:
 
 
 def sizes_of(
-    given: Sequence[str], other_options: Sequence[str], schedule: str, known: Sequence[str]
+    settings: Sequence[str], other_options: Sequence[str], schedule: str, size_names: Sequence[str]
 ) -> dict[str, int]:
     """Return a schedule's sizes out of a list of `SIZE=NUMBER`.
 
     Raises `InputError` for a size that the schedule does not have or that is no positive integer, and for
     options of the problem or of the build, which a schedule does not have (`other_options`, by name).
     """
-    expected = f"a schedule takes only --set SIZE=NUMBER; sizes of {schedule}: {', '.join(known)}"
+    expected = f"a schedule takes only --set SIZE=NUMBER; sizes of {schedule}: {', '.join(size_names)}"
     if other_options:
         raise InputError(f"{', '.join(map(_option, other_options))}: {expected}")
     sizes = {}
-    for key, value in _pairs(given, "SIZE=NUMBER").items():
-        if key not in known:
+    for key, value in _pairs(settings, "SIZE=NUMBER").items():
+        if key not in size_names:
             raise InputError(f"--set {key}={value}: unknown size {key!r}; {expected}")
         if not (value.isdecimal() and int(value)):
             raise InputError(f"--set {key}={value}: expected SIZE=NUMBER, the number at least 1")
@@ -63,7 +63,7 @@ def sizes_of(
 
 
 def settings_of(
-    given: Sequence[str], variant: str, target: str
+    settings: Sequence[str], variant: str, target: str
 ) -> tuple[dict[str, ParameterValue], dict[str, ParameterValue]]:
     """Return the variant's parameters and the target's options out of a list of `KEY=VALUE`.
 
@@ -80,7 +80,7 @@ def settings_of(
     options = list(settings_model("target", plugins.name_of(target)).model_fields)
     params: dict[str, ParameterValue] = {}
     target_options: dict[str, ParameterValue] = {}
-    for key, value in _pairs(given, "KEY=VALUE").items():
+    for key, value in _pairs(settings, "KEY=VALUE").items():
         option = key.removeprefix(OF_THE_TARGET)
         if key in parameters:
             params[key] = parameter_value(value)
@@ -91,10 +91,10 @@ def settings_of(
     return params, target_options
 
 
-def _pairs(given: Sequence[str], form: str) -> dict[str, str]:
+def _pairs(settings: Sequence[str], form: str) -> dict[str, str]:
     """Return settings by key; raises `InputError` for what is not of the form and for a key given twice."""
     pairs: dict[str, str] = {}
-    for setting in given:
+    for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals:
             raise InputError(f"--set {setting}: expected {form}")

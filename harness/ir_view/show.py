@@ -126,11 +126,11 @@ def _print_counts(console: Console, subject: Subject, chosen: int | None) -> Non
     console.print("executed by one call, all kernels together; FLOP, bytes")
     for table in tables.cost_tables(costs, console.width, rounds=console.is_terminal):
         _print_table(console, table)
-    for name, found in costs.items():
-        if isinstance(found, NotCountable):
-            console.print(f"{name} is not countable: {found}", markup=False)
+    for name, stage_costs in costs.items():
+        if isinstance(stage_costs, NotCountable):
+            console.print(f"{name} is not countable: {stage_costs}", markup=False)
         elif chosen is not None:
-            _print_table(console, tables.memory_table(found))
+            _print_table(console, tables.memory_table(stage_costs))
     if chosen is not None:
         console.print(f"operations in the text of {stages[chosen].name}")
         _print_table(console, tables.stage_operation_table(stages[chosen]))

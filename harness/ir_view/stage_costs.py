@@ -22,7 +22,9 @@ def stage_costs(stage: StageOutput, artifact: "Artifact") -> Costs:
 
 
 def count_stage(
-    stage: StageOutput, known: Mapping[str, np.ndarray] | None = None, points: Mapping[str, int] | None = None
+    stage: StageOutput,
+    argument_values: Mapping[str, np.ndarray] | None = None,
+    points: Mapping[str, int] | None = None,
 ) -> Costs:
     """Count what one call executes at this stage, all kernels together.
 
@@ -42,7 +44,7 @@ def count_stage(
         except ir.MLIRError as error:
             raise NotCountable("it has operations of dialects that are not loaded") from error
         decompose_all(module)
-        return total(count(module, known=known, points=points))
+        return total(count(module, known=argument_values, points=points))
 
 
 def grid_points(launch: Mapping[str, Any]) -> dict[str, int]:

@@ -64,7 +64,9 @@ def stage_operation_table(stage: StageOutput) -> Table:
     return table
 
 
-def cost_tables(found: Mapping[str, Costs | NotCountable], width: int, *, rounds: bool) -> list[Table]:
+def cost_tables(
+    costs_by_stage: Mapping[str, Costs | NotCountable], width: int, *, rounds: bool
+) -> list[Table]:
     """Return what one call executes and moves at each stage, in tables for this many columns.
 
     Of several forms the first that fits: one table with exact numbers, two (operations, bytes), one with
@@ -75,7 +77,7 @@ def cost_tables(found: Mapping[str, Costs | NotCountable], width: int, *, rounds
     forms += [(together, short, True), (apart, short, True)] if rounds else [(together, exact, True)]
     made: list[Table] = []
     for parts, write, wrapped in forms:
-        made = [_cost_table(found, columns, write, wrapped=wrapped) for columns in parts]
+        made = [_cost_table(costs_by_stage, columns, write, wrapped=wrapped) for columns in parts]
         if all(width_of(table) <= width for table in made):
             break
     return made
@@ -103,7 +105,7 @@ def short(number: float) -> str:
 
 
 def _cost_table(
-    found: Mapping[str, Costs | NotCountable],
+    costs_by_stage: Mapping[str, Costs | NotCountable],
     columns: Sequence[CostColumn],
     write: Callable[[float], str],
     *,
@@ -114,7 +116,7 @@ def _cost_table(
     table = Table("stage", *headers)
     table.columns[0].no_wrap = True
     _numbers(*table.columns[1:])
-    for name, costs in found.items():
+    for name, costs in costs_by_stage.items():
         values = [None if isinstance(costs, NotCountable) else value(costs) for _, value in columns]
         table.add_row(name, *(MISSING if value is None else write(value) for value in values))
     return table
@@ -142,11 +144,11 @@ def frequent(operations: Counter[str]) -> str:
     return ", ".join(f"{name} {count}" for name, count in named[:SHOWN]) or MISSING
 
 
-def changes(found: Counter[str] | None, limit: int | None = SHOWN) -> str:
+def changes(differences: Counter[str] | None, limit: int | None = SHOWN) -> str:
     """Name what there is more or less of, the largest changes first."""
-    if found is None:
+    if differences is None:
         return "another language"
-    largest = sorted(found.items(), key=lambda item: (-abs(item[1]), item[0]))
+    largest = sorted(differences.items(), key=lambda item: (-abs(item[1]), item[0]))
     shown = [f"{change:+d} {name}" for name, change in largest[:limit]]
     rest = len(largest) - len(shown)
     return ", ".join(shown + ([f"and {rest} more"] if rest else [])) or "the same operations"

@@ -158,9 +158,9 @@ class Verdict:
     """How many rows are, where they lie, and a value of the first, see `harness.oracle.wrong_rows`."""
 
 
-def worse(one: Verdict, other: Verdict) -> Verdict:
+def worse(verdict: Verdict, other: Verdict) -> Verdict:
     """Return the verdict that is wrong, or else the one that is closer to it."""
-    return max(one, other, key=lambda each: (not each.ok, each.error_ratio))
+    return max(verdict, other, key=lambda each: (not each.ok, each.error_ratio))
 
 
 @dataclass(frozen=True)
@@ -225,15 +225,15 @@ class Expected:
     def _row_errors(self, output: np.ndarray) -> np.ndarray:
         """Return the largest absolute error of each row, in row order; infinite where not finite."""
         width = self.reference.shape[-1]
-        expected, found = self.reference.reshape(-1, width), output.reshape(-1, width)
+        expected, output_rows = self.reference.reshape(-1, width), output.reshape(-1, width)
         errors = np.zeros(len(expected))
         for start in range(0, len(expected), CHECK_ROWS):
             rows = slice(start, start + CHECK_ROWS)
             with np.errstate(invalid="ignore"):
-                errors[rows] = np.abs(found[rows].astype(np.float64) - expected[rows]).max(axis=1)
+                errors[rows] = np.abs(output_rows[rows].astype(np.float64) - expected[rows]).max(axis=1)
         infinite = np.flatnonzero(~np.isfinite(errors))
         if infinite.size:
-            errors[infinite] = _errors_beside_infinities(found[infinite], expected[infinite])
+            errors[infinite] = _errors_beside_infinities(output_rows[infinite], expected[infinite])
         return errors
 
     def _row_name(self, row: int) -> str:
@@ -317,11 +317,11 @@ class Expected:
         )
 
 
-def _errors_beside_infinities(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
+def _errors_beside_infinities(output_rows: np.ndarray, expected: np.ndarray) -> np.ndarray:
     """Return the largest absolute error of each row: 0 where an infinity is expected, infinite of NaN."""
     with np.errstate(invalid="ignore"):
-        difference = np.abs(found.astype(np.float64) - expected)
-    difference[found == expected] = 0
+        difference = np.abs(output_rows.astype(np.float64) - expected)
+    difference[output_rows == expected] = 0
     largest: np.ndarray = difference.max(axis=1)
     return np.where(np.isnan(largest), np.inf, largest)
 

@@ -16,13 +16,13 @@ MOST_ROWS = 4096
 
 
 def describe_wrong_rows(
-    expected: np.ndarray, found: np.ndarray, tolerance: np.ndarray, bad: np.ndarray, axes: Sequence[str]
+    expected: np.ndarray, output: np.ndarray, tolerance: np.ndarray, bad: np.ndarray, axes: Sequence[str]
 ) -> str:
     """Return `64 of 512 rows: head 1, queries 64–127, columns 0–31; first: column 3, expected 0.5, found 0`.
 
     Args:
         expected: the reference, its rows along the last axis.
-        found: the output, of the same shape.
+        output: what the code computed, of the same shape.
         tolerance: of each row, so of this shape less the last axis.
         bad: numbers of the rows outside their tolerance, ascending, at least one.
         axes: what the axes of `tolerance` are called, such as batch, head and query.
@@ -31,7 +31,7 @@ def describe_wrong_rows(
     rows = bad[:MOST_ROWS]
     wanted = np.asarray(expected).reshape(-1, width)[rows]
     with np.errstate(invalid="ignore"):  # the processor raises the flag for signalling NaN
-        values = found.reshape(-1, width)[rows].astype(np.float64)
+        values = output.reshape(-1, width)[rows].astype(np.float64)
         errors = np.abs(values - wanted)
     errors[np.isnan(errors)] = np.inf
     wrong = errors > tolerance.reshape(-1)[rows, None]

@@ -31,37 +31,37 @@ CALL_FIELDS = {name: field for name, field in problem_fields().items() if name n
 """Fields of a problem that are said beside its arrays."""
 
 
-def as_array(name: str, given: ArrayLike) -> np.ndarray:
-    """Return an argument as a NumPy array, without a copy.
+def as_array(name: str, operand: ArrayLike) -> np.ndarray:
+    """Return an operand as a NumPy array, without a copy.
 
     Raises `InputError` for what is no array, for a masked one, whose mask would be lost, and for one that
     lies in a device's memory or needs a gradient.
     """
-    if isinstance(given, np.ma.MaskedArray):
+    if isinstance(operand, np.ma.MaskedArray):
         raise InputError(f"{name}: found a masked array, expected one without a mask of its own")
-    if isinstance(given, np.ndarray):
-        return given
+    if isinstance(operand, np.ndarray):
+        return operand
     try:
-        if hasattr(given, "__dlpack__"):
-            return _shared(given)
+        if hasattr(operand, "__dlpack__"):
+            return _shared(operand)
     except Exception as error:  # whatever code of somebody else's may raise
         reason = " ".join(message_of(error).split()) or type(error).__name__
-        raise InputError(f"{name}: NumPy cannot take this {type(given).__name__}: {reason}") from error
-    raise InputError(f"{name}: found {type(given).__name__}, expected a NumPy array or a tensor on the CPU")
+        raise InputError(f"{name}: NumPy cannot take this {type(operand).__name__}: {reason}") from error
+    raise InputError(f"{name}: found {type(operand).__name__}, expected a NumPy array or a tensor on the CPU")
 
 
-def _shared(given: Any) -> np.ndarray:
+def _shared(tensor: Any) -> np.ndarray:
     """Return an array over the same memory; NumPy's own import knows no bfloat16.
 
     A PyTorch tensor that is to be read with the other sign, as `.conj().imag` is, is copied: DLPack does not
     tell of that bit.
     """
     torch = sys.modules.get("torch")
-    if torch is not None and isinstance(given, torch.Tensor):
-        given = given.resolve_neg()
-        if given.dtype == torch.bfloat16:
-            return np.from_dlpack(given.view(torch.int16)).view(ml_dtypes.bfloat16)
-    return np.from_dlpack(given)
+    if torch is not None and isinstance(tensor, torch.Tensor):
+        tensor = tensor.resolve_neg()
+        if tensor.dtype == torch.bfloat16:
+            return np.from_dlpack(tensor.view(torch.int16)).view(ml_dtypes.bfloat16)
+    return np.from_dlpack(tensor)
 
 
 def problem_of(
@@ -121,10 +121,10 @@ def check_inputs(problem: AttentionProblem, inputs: Inputs) -> None:
     for name in OPERANDS:
         operand = getattr(inputs, name)
         if (operand is not None) != (name in expected):
-            found, wanted = (
+            presence, wanted = (
                 ("none was given", "has one") if operand is None else ("one was given", "has none")
             )
-            raise InputError(f"{name}: {found}, but the problem {wanted}")
+            raise InputError(f"{name}: {presence}, but the problem {wanted}")
         if operand is None:
             continue
         if operand.dtype != expected[name].numpy_dtype:
@@ -150,20 +150,20 @@ def _check_array(name: str, array: Any, shape: tuple[int, ...], dtype: np.dtype,
         raise InputError(f"{name}: found shape {list(array.shape)}, expected {list(shape)}")
 
 
-def _check_projections(problem: AttentionProblem, given: ProjectionInputs | None) -> None:
+def _check_projections(problem: AttentionProblem, projections: ProjectionInputs | None) -> None:
     """Raise `InputError` unless tokens and weights are given only where the problem has them, and fit it."""
     shapes = projection_shapes(problem)
-    if not shapes and given is not None:
+    if not shapes and projections is not None:
         raise InputError("projections: some were given, but the problem has no model_width")
     if not shapes:
         return
-    if given is None:
+    if projections is None:
         raise InputError(
             "projections: none were given, but the problem has a model_width: expected tokens and weights, "
             "Inputs(..., projections=ProjectionInputs(...)) for bind"
         )
     for name, shape in shapes.items():
-        _check_array(name, getattr(given, name), shape, numpy_dtype(problem.dtype), " as q has")
+        _check_array(name, getattr(projections, name), shape, numpy_dtype(problem.dtype), " as q has")
 
 
 def _axes_of(shape: tuple[int, ...], scores: Mapping[str, int], usual: str) -> str:

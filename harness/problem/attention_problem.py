@@ -190,13 +190,13 @@ class AttentionProblem(BaseModel):
 
     @field_validator("causal_alignment", "mask_axes", "bias_axes", mode="after")
     @classmethod
-    def _usual_without_use(cls, value: str, known: ValidationInfo) -> str:
+    def _usual_without_use(cls, value: str, info: ValidationInfo) -> str:
         """Spell what means nothing, such as axes of a mask that there is not, as the field's default.
 
         Equal problems are then equal, and so are the ids of their cases.
         """
-        name = known.field_name or ""
-        is_used = known.data.get(name.partition("_")[0])
+        name = info.field_name or ""
+        is_used = info.data.get(name.partition("_")[0])
         return value if is_used else str(cls.model_fields[name].default)
 
     @field_validator("scale", mode="after")
@@ -220,8 +220,8 @@ class AttentionProblem(BaseModel):
             if len(self.kv_lengths) != self.batch:
                 raise ValueError(f"kv_lengths has {len(self.kv_lengths)} values for batch {self.batch}")
             if max(self.kv_lengths) > self.seq_kv:
-                found = shown(self.kv_lengths)
-                raise ValueError(f"kv_lengths must lie in 0 … seq_kv {self.seq_kv}: found {found}")
+                lengths = shown(self.kv_lengths)
+                raise ValueError(f"kv_lengths must lie in 0 … seq_kv {self.seq_kv}: found {lengths}")
         if self.model_width is not None and self.cu_seqlens_q is not None:
             raise ValueError("model_width is for batches of one length; cu_seqlens packs several")
         if self.model_width is not None and self.seq_q != self.seq_kv:
@@ -251,10 +251,10 @@ class AttentionProblem(BaseModel):
             if len(values) != self.batch + 1:
                 raise ValueError(f"cu_seqlens_{name} has {len(values)} values for batch {self.batch}")
         longest_q, longest_kv = (max(lengths) for lengths in zip(*self.sequence_lengths(), strict=True))
-        for name, found, longest in (("q", self.seq_q, longest_q), ("kv", self.seq_kv, longest_kv)):
-            if found != max(1, longest):
+        for name, length, longest in (("q", self.seq_q, longest_q), ("kv", self.seq_kv, longest_kv)):
+            if length != max(1, longest):
                 raise ValueError(
-                    f"seq_{name} is {found}, the longest sequence of cu_seqlens_{name} {longest}"
+                    f"seq_{name} is {length}, the longest sequence of cu_seqlens_{name} {longest}"
                 )
 
     @property

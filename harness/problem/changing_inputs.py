@@ -244,5 +244,5 @@ def _bits(array: np.ndarray) -> np.ndarray:
 
 
 def _sign_bit(dtype: np.dtype) -> np.generic:
-    found: np.generic = dtype.type(1 << (8 * dtype.itemsize - 1))
-    return found
+    sign_bit: np.generic = dtype.type(1 << (8 * dtype.itemsize - 1))
+    return sign_bit

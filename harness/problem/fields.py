@@ -109,12 +109,12 @@ def _field_docstrings() -> dict[str, str]:
         for part in module.body
         if isinstance(part, ast.ClassDef) and part.name == AttentionProblem.__name__
     )
-    found = {}
+    docstrings = {}
     for field, below in pairwise(definition.body):
         match field, below:
             case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
-                found[name] = text
-    return found
+                docstrings[name] = text
+    return docstrings
 
 
 def _field(name: str, annotation: Any, metadata: list[Any], default: Any, text: str) -> ProblemField:

@@ -31,7 +31,7 @@ def let_hidden_keys_score_most(problem: AttentionProblem, q: np.ndarray, k: np.n
     if abs(problem.scale) * LARGEST_FACTOR < SCORE / COMPONENT_OF_KEYS:
         return
     component = np.float32(SCORE / float(COMPONENT_OF_KEYS) / problem.scale)
-    sequences = [one for one in views_of_sequences(problem, q, k) if one[1].shape[1]]
+    sequences = [views for views in views_of_sequences(problem, q, k) if views[1].shape[1]]
     if problem.is_packed and len(sequences) == 1:
         return
     for number, (queries, keys) in enumerate(sequences):

@@ -117,9 +117,9 @@ def _as_large_as(name: str, operand: np.ndarray, shape: tuple[int, ...]) -> np.n
     try:
         return np.broadcast_to(operand, shape)
     except ValueError as error:
-        found, expected = list(operand.shape), list(shape)
+        operand_shape, expected = list(operand.shape), list(shape)
         raise InputError(
-            f"{name}: found shape {found}, generated kernels take what broadcasts to {expected}"
+            f"{name}: found shape {operand_shape}, generated kernels take what broadcasts to {expected}"
         ) from error
 
 

@@ -8,7 +8,7 @@ from harness.problem.changing_inputs import CHANGING
 from harness.problem.inputs import Inputs
 
 
-def can_be_overwritten(bound: Inputs, given: Inputs) -> bool:
+def can_be_overwritten(bound: Inputs, new_inputs: Inputs) -> bool:
     """Return whether other inputs can be copied to the arrays of `bound`, and are then as they were given.
 
     They cannot where two of these arrays share memory, as in `Inputs(x, x, x)`, where one is read only, or
@@ -16,7 +16,7 @@ def can_be_overwritten(bound: Inputs, given: Inputs) -> bool:
     arrays, as they were bound: a call may hold another form of them.  Q, K, V and tokens that are the same
     arrays need no room.
     """
-    own, others = bound.named_as_arguments(), given.named_as_arguments()
+    own, others = bound.named_as_arguments(), new_inputs.named_as_arguments()
     if any(others.get(name) is not own[name] for name in own if name not in CHANGING):
         return False
     moved = [name for name in own if name in CHANGING and others[name] is not own[name]]
@@ -29,4 +29,6 @@ def can_be_overwritten(bound: Inputs, given: Inputs) -> bool:
 
 def _share_memory(arrays: dict[str, np.ndarray]) -> bool:
     """Return whether the memory of two arrays may overlap, by where each begins and ends."""
-    return any(np.may_share_memory(one, other) for one, other in itertools.combinations(arrays.values(), 2))
+    return any(
+        np.may_share_memory(array, other) for array, other in itertools.combinations(arrays.values(), 2)
+    )

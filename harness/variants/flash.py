@@ -41,7 +41,7 @@ class Flash(GeneratedVariant):
         """Return the whole problem's attention."""
         from harness.codegen.payloads.attention import multi_head_attention
 
-        return multi_head_attention(tiling.problem, tiling.padded, tiling.given)
+        return multi_head_attention(tiling.problem, tiling.padded, tiling.original_problem)
 
     def schedule(self, tiling: Tiling, parameters: TileParameters) -> list[Step]:
         """Tile queries over the grid, then keys with a running softmax."""
@@ -93,8 +93,8 @@ class Flash(GeneratedVariant):
     def chosen(self, case: Case) -> dict[str, ParameterValue]:
         """Return what the target chose, the number of parts where it has more than one or was cut."""
         chosen, splits = super().chosen(case), self.tiling(case).key_splits
-        given = case.params.get("kv_splits")
-        is_chosen = splits > 1 if given is None else isinstance(given, int) and given > splits
+        kv_splits = case.params.get("kv_splits")
+        is_chosen = splits > 1 if kv_splits is None else isinstance(kv_splits, int) and kv_splits > splits
         return {**chosen, "kv_splits": splits} if is_chosen else chosen
 
 

@@ -212,14 +212,14 @@ class GeneratedVariant(Variant):
         """
         from harness import plugins
 
-        given = self._parameters(case)
+        parameters = self._parameters(case)
         tiling = self.tiling(case)
         sizes = {"tile_q": tiling.query, "tile_kv": tiling.key}
         target = plugins.target(case.target)
         order = grid_order(case.target)
         choices = sizes if order is None else {**sizes, "grid_order": order}
-        left_open = {name: value for name, value in choices.items() if getattr(given, name) is None}
-        cut = {name: size for name, size in sizes.items() if (getattr(given, name) or 0) > size}
+        left_open = {name: value for name, value in choices.items() if getattr(parameters, name) is None}
+        cut = {name: size for name, size in sizes.items() if (getattr(parameters, name) or 0) > size}
         return {**left_open, **cut, **target.chosen(self.resolved(case))}
 
     def chooser(self, case: Case) -> str:

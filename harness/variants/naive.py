@@ -20,7 +20,7 @@ class Naive(GeneratedVariant):
         """Return the whole problem's attention."""
         from harness.codegen.payloads.attention import multi_head_attention
 
-        return multi_head_attention(tiling.problem, tiling.padded, tiling.given)
+        return multi_head_attention(tiling.problem, tiling.padded, tiling.original_problem)
 
     def schedule(self, tiling: Tiling, parameters: TileParameters) -> list[Step]:
         """Return the steps."""

@@ -24,7 +24,7 @@ class Tiling:
 
     problem: AttentionProblem
     """As the kernels compute it, see `with_joined_groups`."""
-    given: AttentionProblem
+    original_problem: AttentionProblem
     """As it is asked for."""
     query: int
     """Query rows of a tile that exist."""
@@ -59,7 +59,7 @@ class Tiling:
     @classmethod
     def of(cls, problem: AttentionProblem, sizes: TileSizes) -> "Tiling":
         """Cut a problem; no tile is larger than the problem."""
-        given = problem
+        original_problem = problem
         if sizes.joins_groups and problem.seq_q < sizes.query:
             problem = with_joined_groups(problem, sizes.query)
         query = min(sizes.query, query_length(problem))
@@ -71,7 +71,7 @@ class Tiling:
         columns = _output_columns(problem, sizes)
         return cls(
             problem,
-            given,
+            original_problem,
             query=query,
             padded_query=padded,
             key=key,
@@ -96,12 +96,12 @@ class Tiling:
 
     @property
     def why_heads_are_not_kept(self) -> str | None:
-        """Why a workgroup cannot keep K and V of a head; None where it can."""
+        """Return why a workgroup cannot keep K and V of a head; None where it can."""
         problem, padded = self.problem, self.padded
         if problem.group_size > 1:
             return "heads that share K and V would project them again"
-        found = (padded.queries, padded.keys, padded.head_dim, padded.head_dim_v)
-        if found != (problem.seq_q, problem.seq_kv, problem.head_dim, problem.head_dim_v):
+        padded_sizes = (padded.queries, padded.keys, padded.head_dim, padded.head_dim_v)
+        if padded_sizes != (problem.seq_q, problem.seq_kv, problem.head_dim, problem.head_dim_v):
             return "queries, keys or columns are padded"
         if not self.tiles_queries or self.key >= self.keys:
             return "there is one tile of queries or keys"

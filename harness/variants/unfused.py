@@ -23,7 +23,7 @@ class Unfused(GeneratedVariant):
         from harness.codegen.payloads.attention import multi_head_attention
 
         return multi_head_attention(
-            tiling.problem, tiling.padded, tiling.given, sinks_weigh_probabilities=True
+            tiling.problem, tiling.padded, tiling.original_problem, sinks_weigh_probabilities=True
         )
 
     def schedule(self, tiling: Tiling, parameters: TileParameters) -> list[Step]:

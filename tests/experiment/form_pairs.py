@@ -54,7 +54,7 @@ class Cut:
     @property
     def is_joined(self) -> bool:
         """Whether query heads that share K and V are computed as more queries of one head."""
-        return self.tiling.problem.heads < self.tiling.given.heads
+        return self.tiling.problem.heads < self.tiling.original_problem.heads
 
     @property
     def has_several_steps(self) -> bool:

@@ -356,7 +356,7 @@ MUTANTS = {
         "keys that are hidden score as others do under `large-logits`",
         "harness/problem/hidden_maxima.py",
         "let_hidden_keys_score_most",
-        "sequences = [one for one in views_of_sequences(problem, q, k) if one[1].shape[1]]",
+        "sequences = [views for views in views_of_sequences(problem, q, k) if views[1].shape[1]]",
         "return",
         "tests/problem/test_hidden_maxima.py"
         "::test_a_maximum_over_hidden_keys_leaves_nothing_of_some_queries[0.25-packed]",

@@ -69,7 +69,7 @@ def without_padding(problem: AttentionProblem, inputs: Inputs) -> Inputs:
 
 def require_operands(problem: AttentionProblem, inputs: Inputs) -> None:
     """Raise `InputError` unless mask and bias are given exactly where the problem has them."""
-    for name, expected, given in (("mask", problem.mask, inputs.mask), ("bias", problem.bias, inputs.bias)):
-        if expected != (given is not None):
-            found, wanted = ("none was given", "has one") if expected else ("one was given", "has none")
-            raise InputError(f"{name}: {found}, but the problem {wanted}")
+    for name, expected, operand in (("mask", problem.mask, inputs.mask), ("bias", problem.bias, inputs.bias)):
+        if expected != (operand is not None):
+            presence, wanted = ("none was given", "has one") if expected else ("one was given", "has none")
+            raise InputError(f"{name}: {presence}, but the problem {wanted}")

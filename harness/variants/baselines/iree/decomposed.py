@@ -53,8 +53,8 @@ class IreeDecomposed(Iree):
 
     def supports(self, problem: AttentionProblem, target: str) -> str | None:
         """Return None, or why this form cannot be built for the target."""
-        told = iree_target(target)
-        if told is not None and told.driver is None:
+        compile_target = iree_target(target)
+        if compile_target is not None and compile_target.driver is None:
             return "the decomposed op takes its tiles from IREE's choice for GPUs; there is none for cpu"
         return super().supports(problem, target)
 

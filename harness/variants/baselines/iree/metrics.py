@@ -27,14 +27,14 @@ def cuda_metrics(images: Sequence[Image], exports: str, chip: str) -> StaticMetr
     assemblies = [image.assembly for image in images]
     stated = [kernel for text in assemblies for kernel in ptx.kernel_metrics(text)]
     assembled = [ptxas.assemble(image.code, chip) for image in images]
-    known = [one for one in assembled if one is not None]
-    kernels = [kernel for one in known for kernel in one.kernels]
-    is_complete = bool(images) and len(known) == len(images)
+    ptxas_results = [result for result in assembled if result is not None]
+    kernels = [kernel for result in ptxas_results for kernel in result.kernels]
+    is_complete = bool(images) and len(ptxas_results) == len(images)
     return combine([*launched, *stated, *(kernels if is_complete else ())]).model_copy(
         update={
             "intrinsics": instructions(ptx.MATRIX_INSTRUCTION, assemblies),
-            "instructions": together(one.instructions for one in known) if is_complete else {},
-            "code_bytes": sum(code_bytes(one.cubin) for one in known) if is_complete else None,
+            "instructions": together(result.instructions for result in ptxas_results) if is_complete else {},
+            "code_bytes": sum(code_bytes(result.cubin) for result in ptxas_results) if is_complete else None,
         }
     )
 

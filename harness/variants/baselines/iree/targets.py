@@ -63,8 +63,8 @@ def iree_target(target: str) -> IreeTarget | None:
     gpu = plugins.target(name)
     if not isinstance(gpu, GpuTarget) or gpu.chip(chip) not in gpu.chips():
         return None
-    told = GPU_TARGETS[name](gpu.chip(chip))
-    return replace(told, has_device=gpu.find_device(chip) is not None)
+    compile_target = GPU_TARGETS[name](gpu.chip(chip))
+    return replace(compile_target, has_device=gpu.find_device(chip) is not None)
 
 
 def _processor(llvm_cpu: str) -> IreeTarget:

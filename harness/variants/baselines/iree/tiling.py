@@ -154,9 +154,9 @@ def configuration(configured: str) -> Configuration:
 
     Raises `BuildError` where IREE kept no attention op, or chose nothing for it.
     """
-    before, found, op = configured.partition(f"{OPERATION} ")
+    before, separator, op = configured.partition(f"{OPERATION} ")
     try:
-        if not found:
+        if not separator:
             raise ValueError(f"no {OPERATION}")
         properties = bracketed(op)
         attributes = bracketed(op[len(properties) :])
@@ -175,10 +175,10 @@ def configuration(configured: str) -> Configuration:
 
 def attribute(text: str, name: str) -> str:
     """Return the value of an attribute; raises `ValueError` if the text has none of this name."""
-    found = re.search(rf"\b{name} = ", text)
-    if found is None:
+    match = re.search(rf"\b{name} = ", text)
+    if match is None:
         raise ValueError(f"no {name}")
-    value = text[found.end() :]
+    value = text[match.end() :]
     opening = re.search(r"[<{\[(]", value)
     if opening is None:
         raise ValueError(f"no value of {name}")
@@ -205,8 +205,8 @@ LEAST_OPERANDS = 4
 
 def _roles(maps: str) -> tuple[int, int, int]:
     """Return the positions of queries, keys and output columns, by which operands they index."""
-    found = re.findall(r"affine_map<\([^)]*\) -> \(([^)]*)\)>", maps)
-    operands = [[int(dim) for dim in re.findall(r"d(\d+)", results)] for results in found]
+    map_results = re.findall(r"affine_map<\([^)]*\) -> \(([^)]*)\)>", maps)
+    operands = [[int(dim) for dim in re.findall(r"d(\d+)", results)] for results in map_results]
     if len(operands) < LEAST_OPERANDS:
         raise ValueError(f"indexing maps {maps}")
     query, key, value, output = operands[0], operands[1], operands[2], operands[-3]
@@ -220,8 +220,8 @@ def _roles(maps: str) -> tuple[int, int, int]:
 
 def _sizes(text: str, start: str) -> list[int] | None:
     """Return the list of sizes that begins with `start`."""
-    found = re.search(rf"\b{re.escape(start)}([\d, ]+)", text)
-    return [int(size) for size in found[1].split(", ")] if found else None
+    match = re.search(rf"\b{re.escape(start)}([\d, ]+)", text)
+    return [int(size) for size in match[1].split(", ")] if match else None
 
 
 def _with_size(text: str, start: str, position: int, size: int | None) -> str:
@@ -229,9 +229,9 @@ def _with_size(text: str, start: str, position: int, size: int | None) -> str:
     if size is None:
         return text
 
-    def changed(found: re.Match[str]) -> str:
-        sizes = found[2].split(", ")
+    def changed(match: re.Match[str]) -> str:
+        sizes = match[2].split(", ")
         sizes[position] = str(size)
-        return found[1] + ", ".join(sizes)
+        return match[1] + ", ".join(sizes)
 
     return re.sub(rf"(\b{re.escape(start)})([\d, ]+)", changed, text)

@@ -120,7 +120,7 @@ class IreeVariant(Variant):
         return self.parameters.model_validate(case.params)
 
     def _artifact(
-        self, case: Case, key: str, compilation: Compilation, executor: Executor, **found: Any
+        self, case: Case, key: str, compilation: Compilation, executor: Executor, **artifact_fields: Any
     ) -> Artifact:
         return Artifact(
             case=case,
@@ -138,7 +138,7 @@ class IreeVariant(Variant):
                 **_launch(case, compilation.target),
             },
             why_not_run=executor.why_not,
-            **found,
+            **artifact_fields,
         )
 
 
@@ -187,11 +187,11 @@ class Iree(IreeVariant):
 
     def chosen_tiles(self, case: Case, compilation: Compilation) -> dict[str, ParameterValue]:
         """Return the tiles that the case leaves open, as they were chosen for matrix instructions."""
-        given = self.parameters.model_validate(case.params)
-        theirs = _choice(compilation, given)
-        tiles = None if theirs is None else best_known(theirs, given, case.problem).tiles
-        found = {} if tiles is None else tiles.model_dump(exclude_none=True)
-        return {name: value for name, value in found.items() if getattr(given, name) is None}
+        parameters = self.parameters.model_validate(case.params)
+        theirs = _choice(compilation, parameters)
+        tiles = None if theirs is None else best_known(theirs, parameters, case.problem).tiles
+        chosen = {} if tiles is None else tiles.model_dump(exclude_none=True)
+        return {name: value for name, value in chosen.items() if getattr(parameters, name) is None}
 
 
 def _choice(compilation: Compilation, tiles: IreeTiles) -> Configuration | None:
@@ -235,8 +235,8 @@ INTRINSICS = {"cuda": ("NV",), "hip": ("MFMA", "VMFMA", "WMMA")}
 def require_gpu_for(tiles: IreeTiles, target: IreeTarget, case: Case) -> None:
     """Raise `UnsupportedError` if tiles are set that mean nothing on the target or for the problem."""
     if tiles.any_set and target.driver is None:
-        given = ", ".join(name for name in IreeTiles.model_fields if getattr(tiles, name) is not None)
-        raise UnsupportedError(f"{given}: IREE's tiles can be set on GPUs only, not for {case.target}")
+        names_set = ", ".join(name for name in IreeTiles.model_fields if getattr(tiles, name) is not None)
+        raise UnsupportedError(f"{names_set}: IREE's tiles can be set on GPUs only, not for {case.target}")
     if tiles.intrinsic is None or target.driver is None:
         return
     prefixes = INTRINSICS[target.driver]

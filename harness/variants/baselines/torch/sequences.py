@@ -84,17 +84,17 @@ class ProjectedCall(CallWithNewOutput):
         if inputs.projections is None:
             raise ValueError("the inputs have no tokens and weights")
         self.problem = problem
-        given = inputs.projections
-        self.tokens = to_tensor(given.tokens, device)
+        projections = inputs.projections
+        self.tokens = to_tensor(projections.tokens, device)
         self.weights = [
             (to_tensor(weights, device), heads)
             for weights, heads in (
-                (given.query_weights, problem.heads),
-                (given.key_weights, problem.kv_heads),
-                (given.value_weights, problem.kv_heads),
+                (projections.query_weights, problem.heads),
+                (projections.key_weights, problem.kv_heads),
+                (projections.value_weights, problem.kv_heads),
             )
         ]
-        weights = given.output_weights
+        weights = projections.output_weights
         self.output_weights = None if weights is None else to_tensor(weights, device)
         self.options = _options(problem, problem.seq_q, problem.seq_kv, device)
 

@@ -195,13 +195,13 @@ def _tiles(case: Case) -> TritonTiles:
 
 def _fitted(case: Case, default: TritonTiles) -> TritonTiles:
     """Return tiles with what a case sets, and no larger than its problem."""
-    given, problem = TritonParameters.model_validate(case.params), case.problem
-    tile_q = given.tile_q or min(default.tile_q, _power_of_two_from(problem.seq_q))
+    parameters, problem = TritonParameters.model_validate(case.params), case.problem
+    tile_q = parameters.tile_q or min(default.tile_q, _power_of_two_from(problem.seq_q))
     return TritonTiles(
         tile_q=tile_q,
-        tile_kv=given.tile_kv or default.tile_kv,
-        warps=given.warps or min(default.warps, max(1, tile_q // LEAST_WIDTH)),
-        pipeline=given.pipeline or default.pipeline,
+        tile_kv=parameters.tile_kv or default.tile_kv,
+        warps=parameters.warps or min(default.warps, max(1, tile_q // LEAST_WIDTH)),
+        pipeline=parameters.pipeline or default.pipeline,
     )
 
 
