@@ -7,7 +7,7 @@ from pathlib import Path
 
 from harness.reporting.failures import MOST_LISTED
 from harness.reporting.outcomes import is_skipped, reason_of
-from harness.reporting.tables import markdown_rows
+from harness.reporting.tables import markdown_lines, markdown_rows
 from harness.results.result import Result
 from harness.system.errors import InputError, cut
 from harness.system.plurals import counted
@@ -50,11 +50,12 @@ def job_summary(summary: JobSummary) -> str:
     ]
     if summary.failed:
         listed = [
-            (case.name, cut(case.reason, LONGEST_REASON), case.rerun) for case in summary.failed[:MOST_LISTED]
+            (markdown_text(case.name), markdown_text(cut(case.reason, LONGEST_REASON)), _code(case.rerun))
+            for case in summary.failed[:MOST_LISTED]
         ]
         parts += [
             "### Failures",
-            markdown_rows(("case", "what happened", "run it alone"), listed, [False] * 3),
+            markdown_lines(("case", "what happened", "run it alone"), listed, [False] * 3),
         ]
         if len(summary.failed) > MOST_LISTED:
             parts.append(f"and {len(summary.failed) - MOST_LISTED} more; the run's folder has them all")
@@ -89,3 +90,8 @@ def _counts(summary: JobSummary) -> list[tuple[str, str]]:
     counts = Counter(row.status.value for row in summary.rows)
     rows = [(name, str(count)) for name, count in counts.most_common()]
     return rows + ([("not run", str(summary.not_run))] if summary.not_run else [])
+
+
+def _code(command: str) -> str:
+    """Return a command as code in a cell, where a bar would end the cell."""
+    return markdown_code(command).replace("|", "\\|")

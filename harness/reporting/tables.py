@@ -157,14 +157,15 @@ def markdown_table(summary: Summary) -> str:
 
 
 def markdown_rows(headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
-    """Return headers and rows as a GitHub table, numbers aligned to the right."""
-    lines = [
-        _markdown_line(headers),
-        _markdown_line(["---:" if is_number else ":---" for is_number in numeric]),
-        *(_markdown_line(row) for row in rows),
-    ]
-    return "\n".join(lines) + "\n"
+    """Return headers and rows of plain text as a GitHub table, numbers aligned to the right."""
+    return markdown_lines(
+        [markdown_text(header) for header in headers],
+        [[markdown_text(cell) for cell in row] for row in rows],
+        numeric,
+    )
 
 
-def _markdown_line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(map(markdown_text, cells)) + " |"
+def markdown_lines(headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
+    """Return headers and rows of Markdown as a GitHub table, numbers aligned to the right."""
+    alignment = ["---:" if is_number else ":---" for is_number in numeric]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in (headers, alignment, *rows))

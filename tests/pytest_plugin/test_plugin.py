@@ -64,7 +64,7 @@ def test_the_summary_counts_and_lists_failures_with_their_commands(session: Sess
     assert text.startswith("## tiny: 4 of 10 cases failed\n")
     assert "| passed | 2 |" in text
     failed = [row for row in session.run.results() if row.status.is_failure]
-    assert all(row.rerun.split()[-1] in text for row in failed)
+    assert all(f"`{row.rerun}` |" in text for row in failed)
     assert "| missing-dependency | 2 | install attention-harness[baselines] |" in text
 
 
