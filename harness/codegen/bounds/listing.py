@@ -32,11 +32,11 @@ class LoopListing:
         Its turn to be issued does not count.  Cycles of a pipe are those of a sub-core, of a memory those of
         the multiprocessor.
         """
-        found = {
+        cycles_by_unit = {
             SHARED: instruction.shared_bytes / self.multiprocessor.shared_bytes_per_cycle,
             L2: instruction.l2_bytes / self.multiprocessor.l2_bytes_per_cycle,
         }
         if instruction.pipe is not None:
-            found[instruction.pipe] = instruction.pipe_cycles
-        name = max(found, key=found.__getitem__)
-        return (name, found[name]) if found[name] else (CONTROL, 0.0)
+            cycles_by_unit[instruction.pipe] = instruction.pipe_cycles
+        name = max(cycles_by_unit, key=cycles_by_unit.__getitem__)
+        return (name, cycles_by_unit[name]) if cycles_by_unit[name] else (CONTROL, 0.0)

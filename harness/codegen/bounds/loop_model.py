@@ -73,7 +73,7 @@ class LoopModel(BaseModel):
     def columns(self) -> dict[str, float | str]:
         """Return the columns `model.*` of a row by the name behind the point; what is not known has none."""
         every = sum(self.instructions.values())
-        known: dict[str, float | str | None] = {
+        cells: dict[str, float | str | None] = {
             "fraction_of_peak": self.fraction_of_peak,
             "grid_fraction_of_peak": self.grid_fraction_of_peak,
             "bound": self.bound,
@@ -86,7 +86,7 @@ class LoopModel(BaseModel):
             "instructions_per_score": self.per_score(every),
             **{f"{name}_per_score": self.per_score(count) for name, count in self.instructions.items()},
         }
-        return {name: value for name, value in known.items() if value is not None}
+        return {name: value for name, value in cells.items() if value is not None}
 
 
 @dataclass(frozen=True)

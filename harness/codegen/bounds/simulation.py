@@ -48,10 +48,10 @@ def cycles_per_iteration(
     workgroups_here = workgroups if warps >= used else -(-warps * workgroups // used)
     length = sum(instruction.stall for instruction in trace)
     offsets = [share * length for share in (OFFSETS if workgroups_here > 1 else OFFSETS[:1])]
-    found = [
+    cycles = [
         _SubCore(trace, warps_here, workgroups_here, multiprocessor, used).run(offset) for offset in offsets
     ]
-    return sum(found) / len(found) * workgroups_here / workgroups
+    return sum(cycles) / len(cycles) * workgroups_here / workgroups
 
 
 class _Step:

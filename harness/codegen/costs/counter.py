@@ -108,15 +108,15 @@ def _argument(
 
 def _argument_shape(name: str, kind: ir.Type, inputs: KnownInputs) -> tuple[Expression, ...]:
     """Return an argument's shape; sizes that nobody tells are unknown."""
-    told = inputs.shapes.get(name)
-    if told is None and name in inputs.contents:
-        told = inputs.contents[name].shape
+    shape = inputs.shapes.get(name)
+    if shape is None and name in inputs.contents:
+        shape = inputs.contents[name].shape
     sizes: list[Expression] = []
     for position, size in enumerate(kind.shape):
         if size != DYNAMIC:
             sizes.append(Constant(size))
-        elif told is not None:
-            sizes.append(Constant(told[position]))
+        elif shape is not None:
+            sizes.append(Constant(shape[position]))
         else:
             sizes.append(Unknown(f"the size of dimension {position} of {name!r} is dynamic; pass its shape"))
     return tuple(sizes)

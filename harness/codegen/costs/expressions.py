@@ -121,10 +121,10 @@ class Bindings:
 
     def value_of(self, expression: Expression) -> int:
         """Return an expression's value, computed once."""
-        found = self._computed.get(expression)
-        if found is None:
-            found = self._computed[expression] = expression.value(self)
-        return found
+        value = self._computed.get(expression)
+        if value is None:
+            value = self._computed[expression] = expression.value(self)
+        return value
 
     def with_values(self, values: Mapping[Variable, int]) -> "Bindings":
         """Return these bindings with further variables bound."""
@@ -177,5 +177,5 @@ def variables_of(parts: Iterable[Dependent]) -> frozenset[Variable]:
 def common_period(parts: Iterable[Dependent], variable: Variable) -> int | None:
     """Return a period that all expressions or cost trees have in a variable, or None."""
     periods = [part.period(variable) for part in parts]
-    known = [period for period in periods if period is not None]
-    return math.lcm(*known) if len(known) == len(periods) else None
+    existing_periods = [period for period in periods if period is not None]
+    return math.lcm(*existing_periods) if len(existing_periods) == len(periods) else None

@@ -46,16 +46,16 @@ class Walk:
 
     def integer(self, value: ir.Value) -> Expression:
         """Return an integer value; it is unknown where nothing defined it."""
-        known = self._known.get(value)
-        if isinstance(known, Expression):
-            return known
+        meaning = self._known.get(value)
+        if isinstance(meaning, Expression):
+            return meaning
         return Unknown(f"{_origin(value)}: its integer result is needed to tell what is executed")
 
     def memory(self, value: ir.Value) -> Memory:
         """Return the memory of a tensor or memref."""
-        known = self._known.get(value)
-        if isinstance(known, Memory):
-            return known
+        meaning = self._known.get(value)
+        if isinstance(meaning, Memory):
+            return meaning
         raise NotCountable(f"{_origin(value)}: which memory its result {value.type} is in is not known")
 
     def mixed(self, operation: ir.OpView, name: str, values: Iterable[ir.Value]) -> list[Expression]:

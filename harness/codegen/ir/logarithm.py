@@ -30,8 +30,8 @@ def natural_logarithm(x: ir.Value) -> ir.Value:
     exponent = arith.shrsi(above, b.integer(MANTISSA_BITS))
     of_fraction = arith.subi(bits, arith.shli(exponent, b.integer(MANTISSA_BITS)))
     fraction = arith.bitcast(x.type, of_fraction)
-    one = b.constant(1.0)
-    ratio = arith.divf(arith.subf(fraction, one), arith.addf(fraction, one))
+    constant_one = b.constant(1.0)
+    ratio = arith.divf(arith.subf(fraction, constant_one), arith.addf(fraction, constant_one))
     square = arith.mulf(ratio, ratio)
     series = b.constant(SERIES[0])
     for coefficient in (*SERIES[1:], 1.0):

@@ -38,8 +38,8 @@ def tanh(x: ir.Value) -> ir.Value:
     is_negative = arith.cmpf(arith.CmpFPredicate.OLT, x, b.constant(0.0))
     size = arith.select(is_negative, arith.mulf(x, b.constant(-1.0)), x)
     decay = mlir_math.exp2(arith.mulf(size, b.constant(MINUS_TWO_LOG2_E)))
-    one = b.constant(1.0)
-    large = arith.divf(arith.subf(one, decay), arith.addf(one, decay))
+    constant_one = b.constant(1.0)
+    large = arith.divf(arith.subf(constant_one, decay), arith.addf(constant_one, decay))
     signed = arith.select(is_negative, arith.mulf(large, b.constant(-1.0)), large)
     # An unordered comparison is false: NaN takes the series, which keeps it.
     is_large = arith.cmpf(arith.CmpFPredicate.OGT, size, b.constant(SMALL))

@@ -76,12 +76,12 @@ class LayoutAnalysis:
                     operation.attributes[CONFLICT] = ir.StringAttr.get(str(conflict))
 
     def _all_links(self) -> dict[ir.Value, list[Link]]:
-        found: dict[ir.Value, list[Link]] = {}
+        links_of: dict[ir.Value, list[Link]] = {}
         for operation in operations_within(self._function):
             for link in links(operation):
-                found.setdefault(link.source, []).append(link)
-                found.setdefault(link.target, []).append(link)
-        return found
+                links_of.setdefault(link.source, []).append(link)
+                links_of.setdefault(link.target, []).append(link)
+        return links_of
 
     def _assign_layouts(self) -> None:
         """Give every vector a layout; what an earlier phase has fixed, a later one leaves."""
@@ -164,15 +164,15 @@ class LayoutAnalysis:
         """Give a value a layout if it has none, and spread it along the links."""
         waiting = deque([(value, layout)])
         while waiting:
-            reached, found = waiting.popleft()
+            reached, reached_layout = waiting.popleft()
             if reached in self.layouts:
                 continue
-            self.layouts[reached] = found
+            self.layouts[reached] = reached_layout
             for link in self._links.get(reached, ()):
                 if link.source == reached and link.forward is not None:
-                    waiting.append((link.target, link.forward(found)))
+                    waiting.append((link.target, link.forward(reached_layout)))
                 if link.target == reached and link.backward is not None:
-                    waiting.append((link.source, link.backward(found)))
+                    waiting.append((link.source, link.backward(reached_layout)))
 
     def _resolve_conflicts(self) -> None:
         """Insert a conversion wherever an operand is wanted in another layout than it is held in."""

@@ -58,15 +58,15 @@ def least_conflicting_pitch(
         step_bytes: what pitches differ by, so that accesses stay aligned.
     """
     row = max(access.banks.count * access.banks.word_bytes for access in accesses_at(columns))
-    found: dict[int, int] = {}
+    conflicts: dict[int, int] = {}
     for pitch in range(columns, columns + row // element_bytes, step_bytes // element_bytes):
-        found[pitch] = sum(
+        conflicts[pitch] = sum(
             conflicts_of_accesses(access.layout, pitch, element_bytes, access.banks)
             for access in accesses_at(pitch)
         )
-        if found[pitch] == 0:
+        if conflicts[pitch] == 0:
             break
-    return min(found, key=lambda pitch: found[pitch])
+    return min(conflicts, key=lambda pitch: conflicts[pitch])
 
 
 @functools.lru_cache(maxsize=256)

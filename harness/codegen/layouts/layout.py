@@ -189,11 +189,11 @@ class Layout:
     @cached_property
     def owners(self) -> dict[tuple[int, ...], tuple[Place, ...]]:
         """The places of each element; more than one where it is replicated."""
-        found: dict[tuple[int, ...], list[Place]] = {}
+        places_of: dict[tuple[int, ...], list[Place]] = {}
         for place in self.places():
             element = self.coordinate_table[place.warp, place.lane, place.fragment, place.register]
-            found.setdefault(tuple(int(index) for index in element), []).append(place)
-        return {element: tuple(places) for element, places in found.items()}
+            places_of.setdefault(tuple(int(index) for index in element), []).append(place)
+        return {element: tuple(places) for element, places in places_of.items()}
 
     def is_equivalent(self, other: "Layout") -> bool:
         """Return whether every place holds the same element in both, however it is written."""

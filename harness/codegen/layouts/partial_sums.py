@@ -45,51 +45,55 @@ class CarriedSum:
 def defer_row_sums(function: ir.OpView, analysis: LayoutAnalysis) -> None:
     """Let loops carry the lanes' parts of sums, and add them up where the sums are used, in place."""
     deferred: dict[ir.Value, CarriedSum] = {}
-    for found in _carried_sums(function):
-        if (_is_zero(found.start) or found.start in deferred) and _cluster(found, analysis) is not None:
-            deferred[found.result] = found
-    starts = {(found.loop.operation, initial_operand(found.number)) for found in deferred.values()}
-    for found in deferred.values():
-        found.reduction.attributes[PARTIAL] = ir.UnitAttr.get()
-        _add_up_for_uses(found, starts, analysis)
+    for carried_sum in _carried_sums(function):
+        if (_is_zero(carried_sum.start) or carried_sum.start in deferred) and _cluster(
+            carried_sum, analysis
+        ) is not None:
+            deferred[carried_sum.result] = carried_sum
+    starts = {
+        (carried_sum.loop.operation, initial_operand(carried_sum.number)) for carried_sum in deferred.values()
+    }
+    for carried_sum in deferred.values():
+        carried_sum.reduction.attributes[PARTIAL] = ir.UnitAttr.get()
+        _add_up_for_uses(carried_sum, starts, analysis)
 
 
 def _add_up_for_uses(
-    found: CarriedSum, starts: set[tuple[ir.Operation, int]], analysis: LayoutAnalysis
+    carried_sum: CarriedSum, starts: set[tuple[ir.Operation, int]], analysis: LayoutAnalysis
 ) -> None:
     """Give every use but the starts of other sums in parts what the lanes' parts add up to."""
-    uses = [use for use in found.result.uses if (use.owner.operation, use.operand_number) not in starts]
+    uses = [use for use in carried_sum.result.uses if (use.owner.operation, use.operand_number) not in starts]
     if not uses:
         return
-    size, stride = _cluster(found, analysis) or (1, 1)
-    with ir.InsertionPoint.after(found.loop), found.loop.location:
+    size, stride = _cluster(carried_sum, analysis) or (1, 1)
+    with ir.InsertionPoint.after(carried_sum.loop), carried_sum.loop.location:
         added = gpu.subgroup_reduce(
-            found.result, gpu.AllReduceOperation.ADD, cluster_size=size, cluster_stride=stride
+            carried_sum.result, gpu.AllReduceOperation.ADD, cluster_size=size, cluster_stride=stride
         )
-    analysis.layouts[added] = analysis.layouts[found.result]
+    analysis.layouts[added] = analysis.layouts[carried_sum.result]
     for use in uses:
         use.owner.operands[use.operand_number] = added
 
 
-def _cluster(found: CarriedSum, analysis: LayoutAnalysis) -> tuple[int, int] | None:
+def _cluster(carried_sum: CarriedSum, analysis: LayoutAnalysis) -> tuple[int, int] | None:
     """Return how many lanes share a row and the distance between their numbers; None where that varies."""
-    source = analysis.layout(found.reduction.operands[0])
-    masks = sorted(lane_masks(source, reduced_axis(found.reduction)))
+    source = analysis.layout(carried_sum.reduction.operands[0])
+    masks = sorted(lane_masks(source, reduced_axis(carried_sum.reduction)))
     if not masks or masks != [masks[0] << bit for bit in range(len(masks))]:
         return None
     return 1 << len(masks), masks[0]
 
 
 def _carried_sums(function: ir.OpView) -> list[CarriedSum]:
-    found = []
+    sums = []
     for loop in operations_within(function):
         if loop.name != "scf.for":
             continue
         for number, result in enumerate(loop.results):
             reduction = _adding_reduction(loop, number) if is_vector(result) else None
             if reduction is not None:
-                found.append(CarriedSum(loop, number, reduction))
-    return found
+                sums.append(CarriedSum(loop, number, reduction))
+    return sums
 
 
 def _adding_reduction(loop: ir.OpView, number: int) -> ir.OpView | None:

@@ -14,8 +14,11 @@ SUFFIXES = (".png", ".svg", ".pdf")
 
 def show_instructions() -> str:
     """Return a line for each matrix instruction."""
-    width = max(len(known.name) for known in INSTRUCTIONS)
-    return "\n".join(f"{known.name:<{width}}  {_summary(known)}" for known in INSTRUCTIONS)
+    width = max(len(matrix_instruction.name) for matrix_instruction in INSTRUCTIONS)
+    return "\n".join(
+        f"{matrix_instruction.name:<{width}}  {_summary(matrix_instruction)}"
+        for matrix_instruction in INSTRUCTIONS
+    )
 
 
 def show_layout(name: str, operand: str | None, *, registers: bool, figure: Path | None) -> str:

@@ -77,7 +77,7 @@ class WarpTiling:
             if rows % (self.warps * other) == 0
         )
         banks = self.shared_memory.writes
-        return _least((usual, *others), lambda one: conflicts_of_accesses(one, pitch, element_bytes, banks))
+        return _least((usual, *others), lambda copy: conflicts_of_accesses(copy, pitch, element_bytes, banks))
 
     def _copy(self, height: int, rows: int, columns: int, element_bytes: int) -> Layout:
         """Return the copy in which the lanes of a warp take so many rows at once."""
@@ -117,7 +117,7 @@ class WarpTiling:
         The others are neighbours along the rows: as few lanes as can be lie below each other, so that what
         they read together lies together.
         """
-        found = []
+        copies = []
         for down in LANES_DOWN:
             for along in _halves(self.lanes // down):
                 height = self.lanes // along * BLOCK
@@ -127,9 +127,9 @@ class WarpTiling:
                         _banded(_blocks(further, down, along, is_read), rows, columns, self.warps)
                         for is_read in (True, False)
                     )
-                    found.append((read, written))
+                    copies.append((read, written))
                     break
-        return found
+        return copies
 
     def can_copy(self, rows: int, columns: int, element_bytes: int) -> bool:
         """Return whether the threads can share the copy of a tile evenly, the widest access each."""
@@ -156,12 +156,12 @@ class WarpTiling:
 
 def _least(candidates: Iterable[Candidate], extra: Callable[[Candidate], int]) -> Candidate:
     """Return the first candidate with the fewest extra passes; raises `ValueError` where there is none."""
-    found: list[tuple[int, Candidate]] = []
+    tried: list[tuple[int, Candidate]] = []
     for candidate in candidates:
-        found.append((extra(candidate), candidate))
-        if found[-1][0] == 0:
+        tried.append((extra(candidate), candidate))
+        if tried[-1][0] == 0:
             break
-    return min(found, key=lambda passes_of: passes_of[0])[1]
+    return min(tried, key=lambda passes_of: passes_of[0])[1]
 
 
 def _halves(number: int) -> Iterator[int]:

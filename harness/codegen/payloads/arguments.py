@@ -89,36 +89,43 @@ def is_workspace(attributes: ir.DictAttr) -> bool:
 
 
 def attention_arguments(
-    problem: AttentionProblem, given: AttentionProblem | None = None
+    problem: AttentionProblem, callers_problem: AttentionProblem | None = None
 ) -> list[KernelArgument]:
     """Return Q, K, V, what scores are changed by, and the outputs.
 
-    `given` is the problem whose arrays callers have, if it is another one.
+    `callers_problem` is the problem whose arrays callers have, if it is another one.
     """
-    given = given or problem
+    callers_problem = callers_problem or problem
     query = ("batch", "head", "query", "width")
     key = ("batch", "head", "key", "width")
     return [
-        KernelArgument("query", query, problem.q_shape, problem.dtype, given_shape=given.q_shape),
+        KernelArgument("query", query, problem.q_shape, problem.dtype, given_shape=callers_problem.q_shape),
         KernelArgument("key", key, problem.k_shape, problem.dtype),
         KernelArgument("value", key, problem.v_shape, problem.dtype),
-        *score_arguments(problem, given),
-        *output_arguments(problem, given),
+        *score_arguments(problem, callers_problem),
+        *output_arguments(problem, callers_problem),
     ]
 
 
-def output_arguments(problem: AttentionProblem, given: AttentionProblem) -> list[KernelArgument]:
+def output_arguments(problem: AttentionProblem, callers_problem: AttentionProblem) -> list[KernelArgument]:
     """Return O and, where it is asked for, the log-sum-exp of rows: what kernels of batches write."""
     rows = ("batch", "head", "query")
     output = KernelArgument(
-        OUTPUT, (*rows, "width"), problem.attended_shape, problem.dtype, given_shape=given.output_shape
+        OUTPUT,
+        (*rows, "width"),
+        problem.attended_shape,
+        problem.dtype,
+        given_shape=callers_problem.output_shape,
     )
     if problem.output_projection:
         output = _attended(problem)
     if not problem.log_sum_exp:
         return [output]
     shape = problem.log_sum_exp_shape
-    return [output, KernelArgument(LOG_SUM_EXP, rows, shape, "f32", given_shape=given.log_sum_exp_shape)]
+    return [
+        output,
+        KernelArgument(LOG_SUM_EXP, rows, shape, "f32", given_shape=callers_problem.log_sum_exp_shape),
+    ]
 
 
 def _attended(problem: AttentionProblem) -> KernelArgument:
@@ -150,17 +157,19 @@ def output_projection_arguments(problem: AttentionProblem) -> list[KernelArgumen
     ]
 
 
-def score_arguments(problem: AttentionProblem, given: AttentionProblem | None = None) -> list[KernelArgument]:
+def score_arguments(
+    problem: AttentionProblem, callers_problem: AttentionProblem | None = None
+) -> list[KernelArgument]:
     """Return the boolean mask, the bias, the key lengths and the sinks that a problem has.
 
     Mask and bias have no dimension along which all is the same, so that nothing is copied for it.
-    `given` is the problem whose arrays callers have, if it is another one.
+    `callers_problem` is the problem whose arrays callers have, if it is another one.
     """
-    given = given or problem
+    callers_problem = callers_problem or problem
     arguments = []
     for buffer, axes, shape, dtype, given_shape in (
-        ("mask", problem.mask_axes, problem.mask_shape, BOOLEAN, given.mask_shape),
-        ("bias", problem.bias_axes, problem.bias_shape, problem.dtype, given.bias_shape),
+        ("mask", problem.mask_axes, problem.mask_shape, BOOLEAN, callers_problem.mask_shape),
+        ("bias", problem.bias_axes, problem.bias_shape, problem.dtype, callers_problem.bias_shape),
     ):
         if getattr(problem, buffer):
             sizes = dict(zip(SCORE_AXES, shape, strict=True))
@@ -169,22 +178,25 @@ def score_arguments(problem: AttentionProblem, given: AttentionProblem | None = 
             arguments.append(KernelArgument(buffer, dimensions, kept, dtype, given_shape=given_shape))
     if problem.kv_lengths is not None:
         arguments.append(KernelArgument("kv_lengths", ("batch",), (problem.batch,), "i32"))
-    return arguments + sink_arguments(problem, given)
+    return arguments + sink_arguments(problem, callers_problem)
 
 
-def sink_arguments(problem: AttentionProblem, given: AttentionProblem | None = None) -> list[KernelArgument]:
+def sink_arguments(
+    problem: AttentionProblem, callers_problem: AttentionProblem | None = None
+) -> list[KernelArgument]:
     """Return the logit of each head that joins the softmax's sum, if a problem has any.
 
-    A head with the queries of several heads has several: `given` is the problem whose heads these are.
+    A head with the queries of several heads has several: `callers_problem` is the problem whose heads these
+    are.
     """
-    given = given or problem
+    callers_problem = callers_problem or problem
     if not problem.sinks:
         return []
-    if given.heads == problem.heads:
+    if callers_problem.heads == problem.heads:
         return [KernelArgument("sinks", ("head",), (problem.heads,), problem.dtype)]
-    shape = (problem.heads, given.heads // problem.heads)
-    dimensions = ("head", "query" if given.seq_q == 1 else "group")
-    return [KernelArgument("sinks", dimensions, shape, problem.dtype, given_shape=(given.heads,))]
+    shape = (problem.heads, callers_problem.heads // problem.heads)
+    dimensions = ("head", "query" if callers_problem.seq_q == 1 else "group")
+    return [KernelArgument("sinks", dimensions, shape, problem.dtype, given_shape=(callers_problem.heads,))]
 
 
 def packed_arguments(problem: AttentionProblem, paging: Paging | None = None) -> list[KernelArgument]:

@@ -41,7 +41,7 @@ def unsupported_by_payload(problem: AttentionProblem) -> str | None:
 def multi_head_attention(
     problem: AttentionProblem,
     sizes: PaddedSizes | None = None,
-    given: AttentionProblem | None = None,
+    callers_problem: AttentionProblem | None = None,
     *,
     sinks_weigh_probabilities: bool = False,
 ) -> ir.Module:
@@ -54,7 +54,7 @@ def multi_head_attention(
     Args:
         problem: with fewer heads g of K and V than h, each is repeated for h/g query heads.
         sizes: what is computed, where that is more than the problem has.
-        given: the problem whose arrays callers have, in the same memory, if it is another one.
+        callers_problem: the problem whose arrays callers have, in the same memory, if it is another one.
         sinks_weigh_probabilities: whether sinks change probabilities, not what these weigh.
 
     Needs an MLIR context and location to be current.
@@ -62,7 +62,7 @@ def multi_head_attention(
     sizes = sizes or own_sizes(problem)
     module = ir.Module.create()
     with ir.InsertionPoint(module.body):
-        arguments = attention_arguments(problem, given)
+        arguments = attention_arguments(problem, callers_problem)
         body = payload_function("attention", arguments, count_outputs(problem))
         query, key, value, *others = inputs_of(body, problem)
         with ir.InsertionPoint(body):
@@ -76,7 +76,7 @@ def multi_head_attention(
                 operands,
                 others,
                 outputs_of(body, problem),
-                given=given,
+                callers_problem=callers_problem,
                 weighs_probabilities=sinks_weigh_probabilities,
             )
             func.ReturnOp(results)
@@ -189,7 +189,7 @@ def attention_of(
     outputs: Sequence[ir.Value],
     layout: str = "nt",
     *,
-    given: AttentionProblem | None = None,
+    callers_problem: AttentionProblem | None = None,
     weighs_probabilities: bool = False,
 ) -> list[ir.Value]:
     """Return the outputs of a problem, each written to its place.
@@ -200,21 +200,26 @@ def attention_of(
         others: what scores are changed by, arguments of a payload.
         outputs: the places of the outputs.
         layout: of the product of Q and K.
-        given: the problem whose arrays callers have, if it is another one.
+        callers_problem: the problem whose arrays callers have, if it is another one.
         weighs_probabilities: whether sinks change probabilities, not what these weigh.
     """
-    given = given or problem
+    callers_problem = callers_problem or problem
     query, key, value = operands
     of_scores = _score_operands(problem, others)
-    if "sinks" in of_scores and given.heads > problem.heads:
-        of_rows = QueryRows.of(problem, given).of_heads(of_scores["sinks"])
+    if "sinks" in of_scores and callers_problem.heads > problem.heads:
+        of_rows = QueryRows.of(problem, callers_problem).of_heads(of_scores["sinks"])
         of_scores["sinks"] = padded(of_rows, (problem.heads, query.type.shape[-2]))
     keys, values = (
         steps.for_each_query_head(operand, problem.group_size)
         for operand in (key, _without_unused(value, of_scores))
     )
     attended = _attention(
-        problem, given, (query, keys, values), of_scores, layout, weighs_probabilities=weighs_probabilities
+        problem,
+        callers_problem,
+        (query, keys, values),
+        of_scores,
+        layout,
+        weighs_probabilities=weighs_probabilities,
     )
     rows = unpadded(attended.rows, problem.dtype, problem.attended_shape)
     has_order_of_heads = list(outputs[0].type.shape) == list(problem.attended_shape)
@@ -227,7 +232,7 @@ def attention_of(
 
 def _attention(
     problem: AttentionProblem,
-    given: AttentionProblem,
+    callers_problem: AttentionProblem,
     factors: tuple[ir.Value, ir.Value, ir.Value],
     operands: Mapping[str, ir.Value],
     layout: str = "nt",
@@ -240,7 +245,7 @@ def _attention(
     or what they weigh.
     """
     query, key, value = factors
-    score = _visible_scores(problem, given, steps.scores(query, key, layout), operands)
+    score = _visible_scores(problem, callers_problem, steps.scores(query, key, layout), operands)
     weights = steps.softmax(score, takes_any_score=problem.bias)
     sinks, probability = operands.get("sinks"), weights.probability
     if sinks is not None and weighs_probabilities:
@@ -253,7 +258,7 @@ def _attention(
 
 def _visible_scores(
     problem: AttentionProblem,
-    given: AttentionProblem,
+    callers_problem: AttentionProblem,
     product: ir.Value,
     operands: Mapping[str, ir.Value],
 ) -> ir.Value:
@@ -269,11 +274,11 @@ def _visible_scores(
     if "mask" in operands:
         axes = problem.mask_axes
         score = steps.hidden(score, _padded_pairs(operands["mask"], axes, pairs), axes)
-    query = QueryRows.of(problem, given).query(ir.AffineDimExpr.get(score.type.rank - 2))
+    query = QueryRows.of(problem, callers_problem).query(ir.AffineDimExpr.get(score.type.rank - 2))
     if "kv_lengths" in operands:
-        visible = _visible_at_length(given, query, ir.AffineDimExpr.get(score.type.rank - 1))
+        visible = _visible_at_length(callers_problem, query, ir.AffineDimExpr.get(score.type.rank - 1))
         return steps.masked_to_lengths(score, operands["kv_lengths"], visible, -math.inf)
-    first, end = given.hiding_window(given.seq_q, given.seq_kv)
+    first, end = callers_problem.hiding_window(callers_problem.seq_q, callers_problem.seq_kv)
     score = steps.masked_to_band(score, query, first, end)
     return score if pairs[1] == problem.seq_kv else steps.masked_to_keys(score, problem.seq_kv)
 

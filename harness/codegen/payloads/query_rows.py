@@ -19,9 +19,9 @@ class QueryRows:
     """Heads whose queries are rows of one."""
 
     @classmethod
-    def of(cls, problem: AttentionProblem, given: AttentionProblem) -> Self:
+    def of(cls, problem: AttentionProblem, callers_problem: AttentionProblem) -> Self:
         """Return the rows of a problem as it is computed, where another one is asked for."""
-        return cls(given.seq_q, given.heads // problem.heads)
+        return cls(callers_problem.seq_q, callers_problem.heads // problem.heads)
 
     def query(self, row: ir.AffineExpr) -> ir.AffineExpr:
         """Return the number of a row's query in its head; rows that are added may be any query."""

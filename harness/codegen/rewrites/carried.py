@@ -55,9 +55,9 @@ def carried_tensors(
         ):
             is_needed = value in keep or bool(list(value.uses))
             tensors.append(_carried(value, tags, initial, is_exported=is_needed, is_root_result=False))
-    known = [each.original for each in tensors]
+    originals = [each.original for each in tensors]
     for value in keep:
-        if value not in known:
+        if value not in originals:
             _check_known_in_tiles(value, running)
             initial = _own_place(value) or tensor.empty(sizes_of(value), value.type.element_type)
             tensors.append(_carried(value, _tags_of(plan, value, stop), initial, is_root_result=False))
@@ -111,12 +111,12 @@ def _tags_of(plan: TilingPlan, value: ir.Value, stop: frozenset[ir.Operation]) -
     demanded: dict[ir.Value, Tags] = {}
     for needed, tags in demanded_values(plan.view, plan.tiled, stop):
         demanded.setdefault(needed, tags)
-    found = _tags_from(value, demanded)
-    if found is None:
+    value_tags = _tags_from(value, demanded)
+    if value_tags is None:
         raise RewriteRefusedError(
             plan.view.operation, f"the intermediate {value.type} is not among what its tiles need"
         )
-    return found
+    return value_tags
 
 
 def _tags_from(value: ir.Value, demanded: Mapping[ir.Value, Tags]) -> Tags | None:

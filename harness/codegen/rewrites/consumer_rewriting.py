@@ -47,7 +47,7 @@ def running_softmaxes(
 
     Raises `RewriteRefusedError` where one of them cannot be made a running one.
     """
-    found: dict[ir.Operation, RunningSoftmax] = {}
+    softmaxes: dict[ir.Operation, RunningSoftmax] = {}
     for view, result, tags in _producers(root, tiled, stop):
         if view.operation.name not in attn.SOFTMAX_NAMES or result != 0:
             continue
@@ -57,8 +57,8 @@ def running_softmaxes(
             continue
         _check_consumer(root, softmax)
         _check_statistics(root, softmax)
-        found[view.operation.operation] = RunningSoftmax(softmax, view, tags)
-    return list(found.values())
+        softmaxes[view.operation.operation] = RunningSoftmax(softmax, view, tags)
+    return list(softmaxes.values())
 
 
 def rescaled_init(correction: ir.Value, init: ir.Value) -> ir.Value:

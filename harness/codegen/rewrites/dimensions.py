@@ -37,8 +37,8 @@ def size_of(value: ir.Value, axis: int) -> b.Size:
     view = view_of(producer)
     if view is not None:
         return size_of(producer.operands[view.init_operands[ir.OpResult(value).result_number]], axis)
-    found = _size_of_moved(producer, axis)
-    return tensor.dim(value, b.index(axis)) if found is None else found
+    size = _size_of_moved(producer, axis)
+    return tensor.dim(value, b.index(axis)) if size is None else size
 
 
 def sizes_of(value: ir.Value) -> list[b.Size]:

@@ -161,8 +161,8 @@ def _part_of(grid: _Grid, kernel: Kernel, writes: tuple[int, ...], before: Hande
 
 def _needed(grid: _Grid, values: Sequence[ir.Value], before: HandedOn | None) -> tuple[ir.OpView, ...]:
     """Return the operations that compute values from the tile that the kernel before leaves, in order."""
-    found: frozenset[ir.Value] = frozenset() if before is None else frozenset([before.tile])
-    return producers_in([grid.function.entry_block, grid.body], values, found)
+    handed_on: frozenset[ir.Value] = frozenset() if before is None else frozenset([before.tile])
+    return producers_in([grid.function.entry_block, grid.body], values, handed_on)
 
 
 def _arguments(grid: _Grid, part: _Part) -> list[_Argument]:

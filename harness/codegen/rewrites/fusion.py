@@ -73,13 +73,15 @@ class TileBuilder:
         return self._tiles[key]
 
     def operation(
-        self, view: StructuredView, loops: Ranges, given: Mapping[int, ir.Value] = MappingProxyType({})
+        self, view: StructuredView, loops: Ranges, given_tiles: Mapping[int, ir.Value] = MappingProxyType({})
     ) -> list[ir.Value]:
         """Return the results of a structured operation on a part of its loops; some operands may be given."""
         key = (view.operation.operation, *(part.key() for part in loops))
         if key not in self._operations:
             tiles = [
-                given[number] if number in given else self.tile(operand, view.operand_ranges(number, loops))
+                given_tiles[number]
+                if number in given_tiles
+                else self.tile(operand, view.operand_ranges(number, loops))
                 for number, operand in enumerate(view.operation.operands)
             ]
             rewrite = self.rules.rewrite_operands.get(view.operation.operation)

@@ -54,7 +54,7 @@ def key_tile_bounds(sequences: PackedSequences, first_row: b.Size, rows: int, st
 
 
 def _with_sequence(
-    sequences: PackedSequences, number: ir.Value, first_row: b.Size, rows: int, known: list[ir.Value]
+    sequences: PackedSequences, number: ir.Value, first_row: b.Size, rows: int, bounds_so_far: list[ir.Value]
 ) -> list[ir.Value]:
     """Take one sequence into the bounds, if any of its queries is among the rows."""
     query, query_end, key, key_end = (_bound(array, offset, number) for array, offset in sequences.bounds)
@@ -75,7 +75,7 @@ def _with_sequence(
         least_end = minimum(least_end, add(add(first, shift), 1))
         most_end = minimum(most_end, add(end, shift))
     present = arith.cmpi(arith.CmpIPredicate.slt, _value(first), _value(end))
-    least_first, most_first, known_least_end, known_most_end, covered = known
+    least_first, most_first, known_least_end, known_most_end, covered = bounds_so_far
     updated = [
         minimum(least_first, first_of_first),
         maximum(most_first, first_of_last),
@@ -83,7 +83,7 @@ def _with_sequence(
         maximum(known_most_end, most_end),
         add(covered, subtract(end, first)),
     ]
-    return [arith.select(present, _value(new), old) for new, old in zip(updated, known, strict=True)]
+    return [arith.select(present, _value(new), old) for new, old in zip(updated, bounds_so_far, strict=True)]
 
 
 def _bound(array: ir.Value, offset: int, number: ir.Value) -> ir.Value:

@@ -88,13 +88,13 @@ def merge_index_arithmetic(root: ir.Module | ir.OpView) -> int:
     Only these: merging equal tensors would let a loop write where another value still lies.
     """
     operation = root.operation if isinstance(root, ir.Module) else root
-    known: dict[tuple[object, ...], ir.OpView] = {}
+    first_of_key: dict[tuple[object, ...], ir.OpView] = {}
     count = 0
     for nested in list(operations_within(operation)):
         if nested.name not in ("affine.apply", "affine.min", "affine.max"):
             continue
         key = (nested.name, nested.operation.block, str(nested.attributes["map"]), *nested.operands)
-        first = known.setdefault(key, nested)
+        first = first_of_key.setdefault(key, nested)
         if first is not nested:
             nested.results[0].replace_all_uses_with(first.results[0])
             nested.operation.erase()

@@ -116,14 +116,14 @@ def running_reduction(loop: ir.OpView) -> RunningReduction:
 
 def _position(loop: ir.OpView, yielded: list[ir.Value], value: ir.Value, initial: ir.Value) -> int:
     """Return which of the carried values is a statistic that the softmax continues from its initial value."""
-    found = [
+    positions = [
         number
         for number, (argument, next_value) in enumerate(zip(ForLoop(loop).carried, yielded, strict=True))
         if next_value == value and argument == initial
     ]
-    if len(found) != 1:
+    if len(positions) != 1:
         raise RewriteRefusedError(loop, "it does not carry the statistics of its softmax")
-    return found[0]
+    return positions[0]
 
 
 def _length_and_step(loop: ir.OpView) -> tuple[int, int]:

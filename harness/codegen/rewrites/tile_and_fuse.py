@@ -266,13 +266,13 @@ class _Nest:
         """Build the root and its producers on one tile; returns each carried tensor's new tile."""
         builder = self._builder(destinations)
         corrections = [self._run_softmax(builder, running, loops, states) for running in self.running]
-        given = {}
+        init_tiles = {}
         if states and self.plan.options.init_outside:
             for operand, result in zip(self.view.init_operands, self.root.results, strict=True):
-                given[operand] = states[result]
+                init_tiles[operand] = states[result]
                 for correction in corrections:
-                    given[operand] = rescaled_init(correction, given[operand])
-        results = builder.operation(self.view, loops, given)
+                    init_tiles[operand] = rescaled_init(correction, init_tiles[operand])
+        results = builder.operation(self.view, loops, init_tiles)
         if isinstance(results[0], ir.OpResult):
             self.outcome.roots.append(ir.OpResult(results[0]).owner.opview)
         return [
@@ -296,8 +296,8 @@ class _Nest:
             part if tag is None else loops[tag] for part, tag in zip(whole, running.tags, strict=True)
         )
         rows = own[: softmax.dimension] + own[softmax.dimension + 1 :]
-        given = {2: states[softmax.maximum], 3: states[softmax.total]}
-        results = builder.operation(view, own, given)
+        statistics = {2: states[softmax.maximum], 3: states[softmax.total]}
+        results = builder.operation(view, own, statistics)
         for value, result in zip(softmax.operation.results, results, strict=True):
             builder.provide(value, own if value == softmax.probability else rows, result)
         return results[3]

@@ -24,7 +24,7 @@ def is_shared(operation: ir.Operation) -> bool:
 
 def placed(arrays: Iterable[ir.Operation]) -> tuple[list[SharedArray], int | None]:
     """Return where each array lies, and where the one begins whose size the launch gives."""
-    found: list[SharedArray] = []
+    shared_arrays: list[SharedArray] = []
     dynamic: str | None = None
     end = RED_ZONE
     for operation in arrays:
@@ -33,11 +33,11 @@ def placed(arrays: Iterable[ir.Operation]) -> tuple[list[SharedArray], int | Non
         if size == 0:
             dynamic = name
             continue
-        found.append(SharedArray(name, end, size))
+        shared_arrays.append(SharedArray(name, end, size))
         end = -(-(end + size + RED_ZONE) // ALIGNMENT) * ALIGNMENT
     if dynamic is not None:
-        found.append(SharedArray(dynamic, end, 0))
-    return found, None if dynamic is None else end
+        shared_arrays.append(SharedArray(dynamic, end, 0))
+    return shared_arrays, None if dynamic is None else end
 
 
 def replace_address(operation: ir.Operation, places: dict[str, SharedArray]) -> bool:

@@ -25,7 +25,7 @@ def bursts_per_second(pool: ThreadPoolExecutor, work: Work, together: threading.
     Rates by each thread's own clock do not add up where threads take turns on a core.
     """
     bursts = [pool.submit(burst, work, thread, together) for thread in range(together.parties)]
-    starts, ends = zip(*(one.result() for one in bursts), strict=True)
+    starts, ends = zip(*(future.result() for future in bursts), strict=True)
     return together.parties / (max(ends) - min(starts))
 
 

@@ -67,13 +67,13 @@ def slow_axes(grid: ir.OpView) -> list[SlowAxis]:
             iterations[place] = work.amounts(Bindings(point)).get(ITERATIONS, 0)
     except NotCountable:
         return []
-    found = []
+    slow = []
     for position, axis in enumerate(axes):
         others = tuple(other for other in range(len(axes)) if other != position)
         steps = np.diff(iterations.sum(axis=others))
         if steps.any() and (np.all(steps >= 0) or np.all(steps <= 0)):
-            found.append(SlowAxis(axis, is_descending=bool(np.any(steps > 0))))
-    return found
+            slow.append(SlowAxis(axis, is_descending=bool(np.any(steps > 0))))
+    return slow
 
 
 def coordinates_of(point: ir.Value, sizes: list[int]) -> list[ir.Value]:
@@ -93,8 +93,8 @@ def coordinates_of(point: ir.Value, sizes: list[int]) -> list[ir.Value]:
 def _number(grid: ir.OpView, slow: list[SlowAxis]) -> None:
     """Permute a grid's axes, the slow ones first, and let those that descend count down."""
     sizes = _sizes(grid)
-    descending = {found.axis for found in slow if found.is_descending}
-    order = [found.axis for found in slow]
+    descending = {slow_axis.axis for slow_axis in slow if slow_axis.is_descending}
+    order = [slow_axis.axis for slow_axis in slow]
     order += [axis for axis in range(len(sizes)) if axis not in order]
     if order == list(range(len(sizes))) and not descending:
         return

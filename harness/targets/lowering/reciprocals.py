@@ -50,6 +50,6 @@ def _repeated_reciprocal(repeats: list[ir.OpView]) -> ir.Value:
 
 
 def _ones(kind: ir.Type) -> ir.Value:
-    one = ir.FloatAttr.get(kind.element_type if isinstance(kind, ir.VectorType) else kind, 1.0)
-    splat = ir.DenseElementsAttr.get_splat(kind, one) if isinstance(kind, ir.VectorType) else one
+    element = ir.FloatAttr.get(kind.element_type if isinstance(kind, ir.VectorType) else kind, 1.0)
+    splat = ir.DenseElementsAttr.get_splat(kind, element) if isinstance(kind, ir.VectorType) else element
     return arith.constant(kind, splat)

@@ -106,8 +106,8 @@ def _declare_first(allocation: ir.OpView, entry: ir.Block) -> None:
     array = ir.Type.parse(f"!llvm.array<{_count(allocation)} x {element}>")
     alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), ALIGNMENT)
     with ir.InsertionPoint.at_block_begin(entry), allocation.location:
-        one = llvm.mlir_constant(ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 1))
-        declared = llvm.AllocaOp(allocation.results[0].type, one, array, alignment=alignment)
+        array_count = llvm.mlir_constant(ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 1))
+        declared = llvm.AllocaOp(allocation.results[0].type, array_count, array, alignment=alignment)
     allocation.results[0].replace_all_uses_with(declared.res)
     allocation.operation.erase()
 

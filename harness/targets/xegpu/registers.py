@@ -114,7 +114,7 @@ class _Liveness:
         return live
 
     def _values(self, ids: list[str]) -> set[str]:
-        wholes = (self._wholes.get(one, one) for one in ids)
+        wholes = (self._wholes.get(value, value) for value in ids)
         return {whole for whole in wholes if whole in self._bits}
 
 
@@ -147,7 +147,12 @@ def values_of_lanes(module: Module, blocks: Iterable[Block]) -> set[str]:
     computed from one that does.  Kernels here branch by shared values only, so that what a phi takes depends
     on no lane.
     """
-    instructions = [one for block in blocks for one in block.instructions if one.result is not None]
+    instructions = [
+        instruction
+        for block in blocks
+        for instruction in block.instructions
+        if instruction.result is not None
+    ]
     of_lanes: set[str] = set()
     has_changed = True
     while has_changed:

@@ -31,8 +31,8 @@ def _for(walk: Walk, operation: ir.OpView) -> CostTree:
         for argument, first, following in zip(arguments, initial, yielded, strict=True)
         if argument in integers
     ]
-    found = Loop(variable, bounds, cost, carried)
-    _define_loop_results(walk, operation, arguments, carried, found)
+    own_loop = Loop(variable, bounds, cost, carried)
+    _define_loop_results(walk, operation, arguments, carried, own_loop)
     return loop(variable, bounds, cost, carried)
 
 
@@ -59,12 +59,16 @@ def _body_with_carried_memory(
 
 
 def _define_loop_results(
-    walk: Walk, operation: ir.OpView, arguments: Sequence[ir.Value], carried: Sequence[Carried], found: Loop
+    walk: Walk,
+    operation: ir.OpView,
+    arguments: Sequence[ir.Value],
+    carried: Sequence[Carried],
+    own_loop: Loop,
 ) -> None:
     number = 0
     for argument, result in zip(arguments, operation.results, strict=True):
         if is_integer(argument.type):
-            walk.define(result, FinalValue(found, carried, number))
+            walk.define(result, FinalValue(own_loop, carried, number))
             number += 1
         elif is_memory(argument.type):
             walk.define(result, walk.memory(argument))

@@ -186,7 +186,7 @@ def _affine(walk: Walk, operation: ir.OpView) -> CostTree:
         walk.define(operation.results[0], numbers[0])
         return NOTHING
     choose: Callable[..., int] = min if operation.name == "affine.min" else max
-    walk.define(operation.results[0], computed(lambda *found: choose(found), *numbers))
+    walk.define(operation.results[0], computed(lambda *values: choose(values), *numbers))
     return NOTHING
 
 

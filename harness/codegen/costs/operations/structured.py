@@ -51,10 +51,10 @@ def _moved(walk: Walk, operation: ir.OpView, body: ir.Block) -> list[CostTree]:
 
 
 def _indexing_maps(operation: ir.OpView) -> list[ir.AffineMap]:
-    found = linalg.get_indexing_maps(operation) if list(operation.regions) else None
-    if found is None:
+    mappings = linalg.get_indexing_maps(operation) if list(operation.regions) else None
+    if mappings is None:
         raise NotCountable(f"{operation.name}: it has no body to count; decompose it first")
-    return [ir.AffineMapAttr(mapping).value for mapping in found]
+    return [ir.AffineMapAttr(mapping).value for mapping in mappings]
 
 
 def _loop_sizes(walk: Walk, operation: ir.OpView, maps: Sequence[ir.AffineMap]) -> list[Expression]:
@@ -127,8 +127,8 @@ def _loop_index(walk: Walk, operation: ir.OpView) -> CostTree:
 
 def structured_names() -> list[str]:
     """Return the names of all structured operations of the dialect."""
-    classes = (found for found in vars(linalg).values() if isinstance(found, type))
-    names = {getattr(found, "OPERATION_NAME", None) for found in classes if issubclass(found, ir.OpView)}
+    classes = (member for member in vars(linalg).values() if isinstance(member, type))
+    names = {getattr(member, "OPERATION_NAME", None) for member in classes if issubclass(member, ir.OpView)}
     return sorted(name for name in names if isinstance(name, str) and name.startswith(PREFIX))
 
 

@@ -100,10 +100,10 @@ def _load(walk: Walk, operation: ir.OpView) -> CostTree:
     result = operation.results[0]
     if is_integer(result.type):
         name = memory.buffer.name
-        found = stored_integer(memory, [walk.integer(index) for index in indices], operation.name)
+        element = stored_integer(memory, [walk.integer(index) for index in indices], operation.name)
         where = f"buffer {name!r}; pass its contents as known" if name else "a temporary"
         unknown = Unknown(f"{operation.name}: what is executed depends on an integer in {where}")
-        walk.define(result, found or unknown)
+        walk.define(result, element or unknown)
     return memory.reads_elements(1)
 
 

@@ -24,15 +24,15 @@ def converted(value: LaneValue, wanted: Layout, conversion: Conversion, lane: ir
         raise BuildError(f"a value lies as {value.layout} and is wanted as {wanted}: {conversion.conflict}")
     exchange = conversion.exchange
     exchanged = _ExchangedElements(value, exchange, lane) if exchange is not None else None
-    known: dict[Row, ir.Value] = {}
+    fragments: dict[Row, ir.Value] = {}
     for row in conversion.moves:
-        if row in known:
+        if row in fragments:
             continue
         if exchanged is None:
-            known[row] = _fragment(value, row)
+            fragments[row] = _fragment(value, row)
         else:
-            known[row] = from_elements([exchanged.element(moves) for moves in row])
-    return LaneValue(wanted, tuple(known[row] for row in conversion.moves))
+            fragments[row] = from_elements([exchanged.element(moves) for moves in row])
+    return LaneValue(wanted, tuple(fragments[row] for row in conversion.moves))
 
 
 def _fragment(value: LaneValue, row: Row) -> ir.Value:
@@ -95,8 +95,8 @@ class _ExchangedElements:
                 [self._value.element(fragment, first + within) for within in range(elements)]
             )
             word = ir.VectorType.get([1], ir.IntegerType.get_signless(SHUFFLED_BITS))
-            given = self._from_giver(vector.extract(vector.bitcast(word, held), [], [0]), offset)
-            self._words[key] = vector.bitcast(held.type, from_elements([given]))
+            shuffled = self._from_giver(vector.extract(vector.bitcast(word, held), [], [0]), offset)
+            self._words[key] = vector.bitcast(held.type, from_elements([shuffled]))
         return self._words[key]
 
     def _from_giver(self, value: ir.Value, offset: int) -> ir.Value:

@@ -77,10 +77,10 @@ class Distributor:
 
     def scalar(self, value: ir.Value) -> ir.Value:
         """Return what a scalar or a buffer of the source has become."""
-        found = self._values[value]
-        if isinstance(found, LaneValue):
+        distributed = self._values[value]
+        if isinstance(distributed, LaneValue):
             raise BuildError(f"a value of {value.type} is used where all lanes need the same")
-        return found
+        return distributed
 
     def scalars(self, values: Sequence[ir.Value]) -> list[ir.Value]:
         """Return what scalars of the source have become."""
@@ -88,10 +88,10 @@ class Distributor:
 
     def held(self, value: ir.Value) -> LaneValue:
         """Return what a lane holds of a vector of the source."""
-        found = self._values[value]
-        if not isinstance(found, LaneValue):
+        distributed = self._values[value]
+        if not isinstance(distributed, LaneValue):
             raise BuildError(f"a value of {value.type} is used where lanes hold parts of a vector")
-        return found
+        return distributed
 
     def define(self, value: ir.Value, as_: ir.Value | LaneValue) -> None:
         """Note what a value of the source has become."""

@@ -27,15 +27,15 @@ def distribute_elementwise(distributor: Distributor, operation: ir.OpView) -> No
     ]
     kind = fragment_type(layout, result.type.element_type)
     attributes = {name: operation.attributes[name] for name in operation.attributes if name != LAYOUT}
-    known: dict[tuple[ir.Value, ...], ir.Value] = {}
+    result_of: dict[tuple[ir.Value, ...], ir.Value] = {}
     fragments = []
     for inputs in zip(*operands, strict=True):
-        if inputs not in known:
+        if inputs not in result_of:
             created = ir.Operation.create(
                 operation.name, results=[kind], operands=list(inputs), attributes=attributes
             )
-            known[inputs] = created.results[0]
-        fragments.append(known[inputs])
+            result_of[inputs] = created.results[0]
+        fragments.append(result_of[inputs])
     distributor.define_fragments(result, fragments)
 
 

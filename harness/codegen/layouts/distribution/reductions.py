@@ -119,7 +119,13 @@ def _parts_of_lane(
         return lambda row: _combined_row(same_rows[(row,) * layout.registers], combine)
     by_rows = [(combined(values, combine), dict(enumerate(rows))) for rows, values in same_rows.items()]
     return lambda row: combined(
-        [vector.extract(one, [], [at]) for one, rows in by_rows for at in rows if rows[at] == row], combine
+        [
+            vector.extract(combined_fragment, [], [at])
+            for combined_fragment, rows in by_rows
+            for at in rows
+            if rows[at] == row
+        ],
+        combine,
     )
 
 

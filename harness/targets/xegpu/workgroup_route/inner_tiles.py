@@ -31,10 +31,10 @@ CONTRACT, READ, WRITE = "vector.contract", "vector.transfer_read", "vector.trans
 
 def tile_keys(function: ir.OpView, tiles: RouteTiles) -> None:
     """Replace a kernel's attention over all keys by a loop over their tiles, in place."""
-    found = _UntiledKeys.of(function)
-    with ir.InsertionPoint(found.output), found.output.location:
-        _Emission(found, tiles).emit()
-    found.output.operation.erase()
+    untiled_keys = _UntiledKeys.of(function)
+    with ir.InsertionPoint(untiled_keys.output), untiled_keys.output.location:
+        _Emission(untiled_keys, tiles).emit()
+    untiled_keys.output.operation.erase()
     _erase_dead(function)
 
 
@@ -51,8 +51,8 @@ class _UntiledKeys:
     @classmethod
     def of(cls, function: ir.OpView) -> "_UntiledKeys":
         """Find them in a kernel; raises `UnsupportedError` where it computes something else."""
-        products = [found for found in operations_within(function) if found.name == CONTRACT]
-        writes = [found for found in operations_within(function) if found.name == WRITE]
+        products = [operation for operation in operations_within(function) if operation.name == CONTRACT]
+        writes = [operation for operation in operations_within(function) if operation.name == WRITE]
         if len(products) != 2 or len(writes) != 1:
             raise UnsupportedError("expected a kernel of two products, and one write of what it computes")
         scores, result = products
@@ -113,16 +113,16 @@ class _Matrix:
 class _Emission:
     """Emits the loop where the kernel writes its output."""
 
-    def __init__(self, found: _UntiledKeys, tiles: RouteTiles) -> None:
-        self._found = found
+    def __init__(self, untiled_keys: _UntiledKeys, tiles: RouteTiles) -> None:
+        self._untiled_keys = untiled_keys
         self._tiles = tiles
-        self._query = _Matrix.of(found.query, 1)
-        self._key = _Matrix.of(found.key, 1)
-        self._value = _Matrix.of(found.value, 1)
-        self._output = _Matrix.of(found.output, 2)
+        self._query = _Matrix.of(untiled_keys.query, 1)
+        self._key = _Matrix.of(untiled_keys.key, 1)
+        self._value = _Matrix.of(untiled_keys.value, 1)
+        self._output = _Matrix.of(untiled_keys.output, 2)
         self._element = ir.MemRefType(self._query.buffer.type).element_type
         self._float = ir.F32Type.get()
-        self._factor = found.scale * numbers.log2(numbers.e)
+        self._factor = untiled_keys.scale * numbers.log2(numbers.e)
 
     def emit(self) -> None:
         """Emit the loop, and what stands before and behind it."""
@@ -130,7 +130,7 @@ class _Emission:
         query = [self._query.read(self._query.row, column, rows) for column in self._chunks(self._query)]
         zero, lowest = self._splat(0.0), self._splat(LOWEST)
         outputs = len(self._chunks(self._value))
-        keys = ir.VectorType(self._found.key.results[0].type).shape[0]
+        keys = ir.VectorType(self._untiled_keys.key.results[0].type).shape[0]
         loop = scf.ForOp(index(0), index(keys), index(self._tiles.keys), [lowest, zero, *[zero] * outputs])
         with ir.InsertionPoint(loop.body):
             maximum, total, *output = loop.inner_iter_args
@@ -234,10 +234,10 @@ def _erase_dead(function: ir.OpView) -> None:
 
 
 def _read(product: ir.OpView, operand: int) -> ir.OpView:
-    found = producer_of(product.operands[operand])
-    if found is None or found.name != READ:
+    producer = producer_of(product.operands[operand])
+    if producer is None or producer.name != READ:
         raise UnsupportedError("expected products of what is read from memory as it is")
-    return found
+    return producer
 
 
 def _scale(scores: ir.OpView) -> tuple[float, ir.Value]:

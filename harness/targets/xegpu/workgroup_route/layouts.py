@@ -75,7 +75,7 @@ class Layouts:
 
     def _layout(self, *fields: tuple[int, int]) -> str:
         names = ("sg_layout", "sg_data", "inst_data", "lane_layout", "lane_data", "order")
-        parts = [f"{name} = [{one}, {other}]" for name, (one, other) in zip(names, fields, strict=True)]
+        parts = [f"{name} = [{first}, {second}]" for name, (first, second) in zip(names, fields, strict=True)]
         return f"#xegpu.layout<{', '.join(parts)}>"
 
 

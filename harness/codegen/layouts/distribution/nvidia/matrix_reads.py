@@ -33,16 +33,16 @@ def distribute_matrix_read(distributor: Distributor, read: ir.OpView) -> None:
     loads = matrix_loads(layout, by_step=BY_STEP in read.attributes)
     _count_bank_conflicts(distributor, loads, buffer.type.shape[-1], element)
     pieces: list[ir.Value] = []
-    known: dict[tuple[Formula, Formula], TileAddresses] = {}
+    addresses: dict[tuple[Formula, Formula], TileAddresses] = {}
     for load in loads:
         count = len(load.matrices)
         in_tile = (_of_lane(layout, 0, load.lane_rows), _of_lane(layout, 1, load.lane_columns))
-        if in_tile not in known:
-            known[in_tile] = tile_addresses(distributor.coordinates, buffer, start, in_tile)
+        if in_tile not in addresses:
+            addresses[in_tile] = tile_addresses(distributor.coordinates, buffer, start, in_tile)
         kind = ir.VectorType.get([count, PAIR], element)
-        at = known[in_tile].of((load.row, load.column))
+        at = addresses[in_tile].of((load.row, load.column))
         is_column_major = bool(is_transposed(layout, element.width))
-        loaded = nvgpu.ldmatrix(kind, known[in_tile].buffer, at, is_column_major, count)
+        loaded = nvgpu.ldmatrix(kind, addresses[in_tile].buffer, at, is_column_major, count)
         pieces.append(vector.shape_cast(ir.VectorType.get([count * PAIR], element), loaded))
     numbers = [fragment for load in loads for fragment, pair in load.matrices if pair == 0]
     fragments = dict(zip(numbers, regrouped(pieces, layout.registers), strict=True))
