@@ -182,12 +182,12 @@ def require_overlay(figures: Iterable[str]) -> None:
 
 def check_wanted(runs: Runs, wanted: Mapping[str, Mapping[str, Any]]) -> None:
     """Raise `InputError` for figures and settings that somebody asks for now and that cannot be."""
-    known = dict.fromkeys(
+    series_names = dict.fromkeys(
         [*runs.variants, *map(str, runs.frame["variant"].unique()), *runs.frame["label"].cat.categories]
     )
     for name, values in wanted.items():
         figure = plugins.load("figure", name)
-        settings = parse_settings(figure, values, list(known))
+        settings = parse_settings(figure, values, list(series_names))
         if not settings.names:
             continue
         try:

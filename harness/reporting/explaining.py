@@ -42,14 +42,14 @@ def explain(file: Path, roots: Sequence[Path]) -> Iterator[str]:
     Raises `InputError` for a file that is no figure of a report.
     """
     origin = read_origin(file)
-    found = [find_run(run, file, roots) for run in origin.runs]
+    found_runs = [find_run(run, file, roots) for run in origin.runs]
     yield f"figure    {' '.join([origin.figure, *_assignments(origin.settings)])}"
-    for run, folder in zip(origin.runs, found, strict=True):
+    for run, folder in zip(origin.runs, found_runs, strict=True):
         yield from _run_lines(run, folder, roots)
     yield from _row_lines(origin)
-    if all(found):
-        yield from _differences(origin.rows, [run.folder for run in found if run is not None])
-    yield f"redraw    {redraw_line(origin, found, file)}"
+    if all(found_runs):
+        yield from _differences(origin.rows, [run.folder for run in found_runs if run is not None])
+    yield f"redraw    {redraw_line(origin, found_runs, file)}"
 
 
 def read_origin(file: Path) -> Origin:
@@ -80,32 +80,32 @@ def find_run(run: RunOrigin, file: Path, roots: Sequence[Path]) -> FoundRun | No
     return None
 
 
-def redraw_line(origin: Origin, found: Sequence[FoundRun | None], file: Path) -> str:
+def redraw_line(origin: Origin, found_runs: Sequence[FoundRun | None], file: Path) -> str:
     """Return the command that draws a figure again; a run that is not found stands by its name."""
     folders = [
         str(now.folder.path) if now is not None else f"{run.experiment}/{run.run}"
-        for run, now in zip(origin.runs, found, strict=True)
+        for run, now in zip(origin.runs, found_runs, strict=True)
     ]
     labels = [f"--label={run.label}" for run in origin.runs if run.label is not None]
     assignments = [*_assignments(origin.settings), *(f"{name}=" for name in origin.unset)]
     settings = [word for setting in assignments for word in ("--set", setting)]
-    own = [now.folder.path.absolute() / "report" for now in found if now is not None]
+    own = [now.folder.path.absolute() / "report" for now in found_runs if now is not None]
     folder = file.absolute().parent
     out = [] if [folder] == own else ["--out", str(_shown_path(folder))]
     return shell_line(["harness", "report", *folders, *labels, *out, "--figure", origin.figure, *settings])
 
 
-def _run_lines(run: RunOrigin, found: FoundRun | None, roots: Sequence[Path]) -> Iterator[str]:
+def _run_lines(run: RunOrigin, found_run: FoundRun | None, roots: Sequence[Path]) -> Iterator[str]:
     """Yield what is known of one run, from its folder where it is there."""
     digest = run.manifest_digest[:SHORT_DIGEST]
-    if found is None:
+    if found_run is None:
         below = ", ".join(map(str, roots)) or "no folder"
         name = f"{run.experiment}/{run.run}"
         yield f"run       {name}: not found beside the figure nor below {below} (--results DIR)"
         yield f"          what follows stands in the figure's own file; manifest {digest}"
     else:
-        state = "manifest as it was" if found.is_unchanged else "gone on with, or changed, since"
-        yield f"run       {found.folder.path} ({state}; manifest {digest})"
+        state = "manifest as it was" if found_run.is_unchanged else "gone on with, or changed, since"
+        yield f"run       {found_run.folder.path} ({state}; manifest {digest})"
     if run.label is not None:
         yield f"label     {run.label}"
     yield f"command   {run.command}"
@@ -116,8 +116,8 @@ def _run_lines(run: RunOrigin, found: FoundRun | None, roots: Sequence[Path]) ->
     yield f"code      harness {run.harness_version}{commit}{modified}, sources {sources}"
     yield from (f"          resumed with {part}" for part in run.resumed_with)
     yield f"device    {', '.join([run.device, *run.gpus])}"
-    if found is not None:
-        manifest = found.folder.manifest
+    if found_run is not None:
+        manifest = found_run.folder.manifest
         packages = [f"{name} {version}" for name, version in manifest.packages.items()]
         yield f"versions  {', '.join([manifest.python, *packages])}"
 

@@ -98,8 +98,8 @@ def plot_data(rows: pd.DataFrame, columns: Sequence[str], origin: str) -> Iterat
     """
     wanted = [name for column in columns for name in _matching(rows, column)]
     changing = varying(rows, PROBLEM_COLUMNS)
-    known = [name for name in PROBLEM_COLUMNS if name in rows]
-    problem = [name for name in known if name == "seq_q" or name in changing]
+    problem_columns = [name for name in PROBLEM_COLUMNS if name in rows]
+    problem = [name for name in problem_columns if name == "seq_q" or name in changing]
     bounded = [name for name in wanted if name in BOUNDS and set(BOUNDS[name]) <= set(rows.columns)]
     names = ["series", "series_number", *problem, *wanted]
     names += [f"{name}_{end}" for name in bounded for end in ("minus", "plus")]
@@ -124,8 +124,8 @@ def _matching(frame: pd.DataFrame, column: str) -> list[str]:
     """Return the columns of a frame that a figure names; one of its names may stand for many."""
     if not column.endswith("."):
         return [column] if column in frame else []
-    found = [str(name) for name in frame.columns if str(name).startswith(column)]
-    return [name for name in found if frame[name].notna().any()]
+    matching_columns = [str(name) for name in frame.columns if str(name).startswith(column)]
+    return [name for name in matching_columns if frame[name].notna().any()]
 
 
 def _distances(row: dict[str, Any], name: str) -> tuple[float | None, float | None]:

@@ -67,8 +67,8 @@ def too_low_peak_notes(frame: pd.DataFrame) -> Iterator[str]:
 
 def _range(numbers: pd.Series) -> str:
     """Return the numbers that occur as a text, empty where none is known."""
-    known = sorted({int(number) for number in numbers.dropna().unique()})
-    return "" if not known else f"{known[0]}" if len(known) == 1 else f"{known[0]}–{known[-1]}"
+    values = sorted({int(number) for number in numbers.dropna().unique()})
+    return "" if not values else f"{values[0]}" if len(values) == 1 else f"{values[0]}–{values[-1]}"
 
 
 def _counted(number: str, noun: str) -> str:

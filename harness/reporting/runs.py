@@ -151,8 +151,8 @@ def _equal_code(frame: pd.DataFrame) -> str | None:
 
     if "binary_digest" not in frame or not frame["binary_digest"].dropna().duplicated().any():
         return None
-    known = frame[frame["binary_digest"].notna()]
-    codes = numbered(known, [*RUN_COLUMNS, *PROBLEM_COLUMNS, "variant", "binary_digest"])
+    rows_with_code = frame[frame["binary_digest"].notna()]
+    codes = numbered(rows_with_code, [*RUN_COLUMNS, *PROBLEM_COLUMNS, "variant", "binary_digest"])
     count = len(codes) - len(np.unique(codes))
     if count == 0:
         return None

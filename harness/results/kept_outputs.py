@@ -40,10 +40,10 @@ def file_of(run: Path, case_id: str) -> Path:
 
 def keep_outputs(path: Path, outputs: Mapping[str, np.ndarray], error_ratio: float) -> None:
     """Write outputs of the problems' dtypes to a file, unless they are large."""
-    known = {name: array for name, array in outputs.items() if array.dtype.name in LONG_NAMES}
-    if not known or sum(array.nbytes for array in known.values()) > MOST_KEPT_BYTES:
+    arrays = {name: array for name, array in outputs.items() if array.dtype.name in LONG_NAMES}
+    if not arrays or sum(array.nbytes for array in arrays.values()) > MOST_KEPT_BYTES:
         return
-    bits = {f"{name}.{LONG_NAMES[array.dtype.name]}": bits_of(array) for name, array in known.items()}
+    bits = {f"{name}.{LONG_NAMES[array.dtype.name]}": bits_of(array) for name, array in arrays.items()}
     with replaced(path) as temporary, temporary.open("wb") as file:
         np.savez(file, **bits, **{ERROR_RATIO: np.float64(error_ratio)})  # type: ignore[arg-type]
 

@@ -234,8 +234,10 @@ def package_versions() -> dict[str, str]:
         requirements = []
     core = [re.split(r"[^\w.-]", text, maxsplit=1)[0] for text in requirements if "extra ==" not in text]
     versions = {name: _version(name) for name in (*core, *OPTIONAL_PACKAGES)}
-    known = {name: found for name, found in versions.items() if found is not None}
-    return {**known, **plugin_versions(DISTRIBUTION)}
+    installed = {
+        name: package_version for name, package_version in versions.items() if package_version is not None
+    }
+    return {**installed, **plugin_versions(DISTRIBUTION)}
 
 
 def anonymous_command(command: str | Sequence[str]) -> str:

@@ -25,7 +25,7 @@ def ensure_writable_file(path: Path, argument: str) -> Path:
     """Return a path; raises `InputError` unless a file can be written there, which may exist already."""
     ensure_writable_folder(path.parent, argument)
     if exists(path) and not (path.is_file() and os.access(path, os.W_OK)):
-        found = "is a folder" if path.is_dir() else "cannot be written"
-        found = found if path.is_file() or path.is_dir() else "is no regular file"
-        raise InputError(f"{argument} {path}: {found}; expected a file that can be written")
+        reason = "is a folder" if path.is_dir() else "cannot be written"
+        reason = reason if path.is_file() or path.is_dir() else "is no regular file"
+        raise InputError(f"{argument} {path}: {reason}; expected a file that can be written")
     return path

@@ -171,14 +171,17 @@ class RunFolder:
 
         `unmeasured` is why one could not be measured, see `Manifest.unmeasured`.
         """
-        known = self.manifest
+        manifest = self.manifest
         self._update_manifest(
-            peaks={**known.peaks, **peaks},
-            peak_loads={**known.peak_loads, **loads},
-            bandwidths={**known.bandwidths, **{name: dict(found) for name, found in bandwidths.items()}},
+            peaks={**manifest.peaks, **peaks},
+            peak_loads={**manifest.peak_loads, **loads},
+            bandwidths={
+                **manifest.bandwidths,
+                **{name: dict(by_level) for name, by_level in bandwidths.items()},
+            },
             unmeasured={
-                **known.unmeasured,
-                **{name: dict(told) for name, told in (unmeasured or {}).items()},
+                **manifest.unmeasured,
+                **{name: dict(reasons) for name, reasons in (unmeasured or {}).items()},
             },
         )
 

@@ -140,8 +140,8 @@ def causes(error: BaseException | None) -> Iterator[BaseException]:
 
 def stages_of(error: BaseException) -> "tuple[ReachedStage, ...]":
     """Return the stages that were reached by the build that an exception tells of, none for others."""
-    found = (cause.stages for cause in causes(error) if isinstance(cause, HarnessError))
-    return next((stages for stages in found if stages), ())
+    stages_of_causes = (cause.stages for cause in causes(error) if isinstance(cause, HarnessError))
+    return next((stages for stages in stages_of_causes if stages), ())
 
 
 @contextmanager

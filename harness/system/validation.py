@@ -28,17 +28,17 @@ CLOSE = 0.7
 """Similarity from which on a name is suggested; 1 is equal."""
 
 
-def closest(name: str, known: Collection[str]) -> str | None:
+def closest(name: str, known_names: Collection[str]) -> str | None:
     """Return the known name that this one is probably meant to be, if any."""
     if len(name) > LONGEST_NAME:
         return None
-    close = difflib.get_close_matches(name, known, cutoff=CLOSE)
+    close = difflib.get_close_matches(name, known_names, cutoff=CLOSE)
     return min(close, key=lambda other: other[:1] != name[:1], default=None)
 
 
-def suggestion(name: str, known: Collection[str]) -> str:
+def suggestion(name: str, known_names: Collection[str]) -> str:
     """Return ` (did you mean X?)` where a known name is close to this one, else nothing."""
-    meant = closest(name, known)
+    meant = closest(name, known_names)
     return f" (did you mean {meant}?)" if meant else ""
 
 
@@ -74,13 +74,13 @@ def validated(model: type[Model], values: Mapping[str, Any]) -> Model:
 
     Raises `ValidationError`, see `messages`, or `ValueError` for what no setting can be.
     """
-    found = plain_entries(values)
-    for name, value in found.items():
+    entries = plain_entries(values)
+    for name, value in entries.items():
         if not isinstance(value, int | float | str | tuple | None):
             raise ValueError(f"{name}: found {shown(value)}, expected a number, a truth value or a text")
         if isinstance(value, float) and not math.isfinite(value):
             raise ValueError(f"{name}: found {shown(value)}, expected a finite number")
-    return model.model_validate_json(json.dumps(found, default=_described), strict=True)
+    return model.model_validate_json(json.dumps(entries, default=_described), strict=True)
 
 
 def each_once(values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -100,12 +100,14 @@ def unknown_key(name: str, allowed: Iterable[str]) -> str:
     return f"unknown key{suggestion(name, keys)}; allowed: {', '.join(keys) or 'none'}"
 
 
-def unknown_name(kind: str, name: Any, known: Iterable[str], meant: Collection[str] | None = None) -> str:
+def unknown_name(
+    kind: str, name: Any, known_names: Iterable[str], meant: Collection[str] | None = None
+) -> str:
     """Return the message for a name (of a variant, a target …) that is not one of the known ones.
 
     It may be `meant` to be one that is not listed, too.
     """
-    names = list(known)
+    names = list(known_names)
     hint = suggestion(name, names if meant is None else meant) if isinstance(name, str) else ""
     named = shortened(repr(name)) if isinstance(name, str | None) else shown(name)
     listed = ", ".join(map(shortened, names[:MOST_NAMES])) or "none"

@@ -104,10 +104,10 @@ def _tool_versions(kind: str, name: str) -> dict[str, str]:
     Raises `PluginError` that names the plugin where its own code fails, or says anything else.
     """
     with plugins.asked(kind, name, "what it uses (tool_versions)"):
-        found = plugins.load(kind, name).tool_versions()
-        if not isinstance(found, dict):
-            raise TypeError(f"found {shown(found)}, expected names and versions")
-        return found
+        versions = plugins.load(kind, name).tool_versions()
+        if not isinstance(versions, dict):
+            raise TypeError(f"found {shown(versions)}, expected names and versions")
+        return versions
 
 
 def require_supported(case: Case) -> None:

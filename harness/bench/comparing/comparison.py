@@ -203,7 +203,7 @@ def _require_one_machine(cases: "pd.DataFrame", old: "RunFolder", new: "RunFolde
         for name, run in (("old", old), ("new", new))
     ]
     if meant.any() and (devices[0] != devices[1]).all():
-        names = [", ".join(sorted(set(found))) for found in devices]
+        names = [", ".join(sorted(set(run_devices))) for run_devices in devices]
         raise InputError(
             f"{new.place}: measured on {names[1]}, {old.place} on {names[0]}; expected runs of one machine"
         )
@@ -244,14 +244,14 @@ def _add_times(cases: "pd.DataFrame", threshold: float) -> list[str]:
     kinds = [identical, paired, apart]
     ratio = np.select(kinds, [np.ones(len(cases)), speedups.values, corrected.values], np.nan)
     error = np.select(kinds, [np.zeros(len(cases)), speedups.errors, corrected.errors], np.nan)
-    found = np.full(len(cases), None, dtype=object)
-    found[identical] = Verdict.SAME.value
+    case_verdicts = np.full(len(cases), None, dtype=object)
+    case_verdicts[identical] = Verdict.SAME.value
     judged = paired | apart
     degrees = np.where(apart, corrected.degrees, speedups.degrees)
-    found[judged] = verdicts(ratio[judged], error[judged], threshold, degrees[judged])
+    case_verdicts[judged] = verdicts(ratio[judged], error[judged], threshold, degrees[judged])
     reach = np.exp(reach_of(np.where(np.isfinite(error), error, np.nan), degrees))
     cases["how"] = np.select(kinds, ["identical", "paired", how], "")
-    cases["verdict"], cases["ratio"] = found, ratio
+    cases["verdict"], cases["ratio"] = case_verdicts, ratio
     cases["low"], cases["high"] = ratio / reach, ratio * reach
     return notes
 
@@ -323,8 +323,8 @@ class _Kinds:
 
         first = int(np.argmax(self.numbers == number))
         device, target, threads = (self.cases[name].iloc[first] for name in KIND)
-        told = [str(target), *([] if is_missing(threads) else [f"threads={int(threads)}"]), str(device)]
-        return ", ".join(told)
+        name_parts = [str(target), *([] if is_missing(threads) else [f"threads={int(threads)}"]), str(device)]
+        return ", ".join(name_parts)
 
 
 def _column(cases: "pd.DataFrame", name: str) -> np.ndarray:

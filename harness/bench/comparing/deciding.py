@@ -25,8 +25,8 @@ def deciding_commands(comparison: Comparison, most: int) -> list[str]:
 
 def _baselines(comparison: Comparison, cases: Sequence[str]) -> list[str]:
     """Return the baselines that cases are timed with: their own turns are needed again."""
-    found = comparison.cases[comparison.cases["case"].isin(cases)]["baseline_case_new"]
-    return list(found.dropna().unique())
+    baselines = comparison.cases[comparison.cases["case"].isin(cases)]["baseline_case_new"]
+    return list(baselines.dropna().unique())
 
 
 def _of_run(name: str, manifest: Manifest, only: str) -> str:

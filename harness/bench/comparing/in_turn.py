@@ -40,20 +40,28 @@ def of_pairs(pairs: Sequence["pd.DataFrame"], threshold: float) -> "pd.DataFrame
     """
     cases = _last_checked(pairs)
     ratios = np.stack([_values_of("ratio", cases, pair) for pair in pairs])
-    known = np.isfinite(ratios).sum(axis=0)
+    ratio_counts = np.isfinite(ratios).sum(axis=0)
     checked = (cases["was_checked"] & cases["is_checked"]).to_numpy(dtype=bool)
     differs = checked & (cases["how"] != "identical").to_numpy()
-    judged, short = differs & (known >= LEAST_PAIRS), differs & (known > 0) & (known < LEAST_PAIRS)
+    judged, short = (
+        differs & (ratio_counts >= LEAST_PAIRS),
+        differs & (ratio_counts > 0) & (ratio_counts < LEAST_PAIRS),
+    )
     _forget_times(cases, differs & ~judged)
     logarithms = np.log(ratios[:, judged])
-    error, degrees = np.nanstd(logarithms, axis=0, ddof=1) / np.sqrt(known[judged]), known[judged] - 1.0
+    error, degrees = (
+        np.nanstd(logarithms, axis=0, ddof=1) / np.sqrt(ratio_counts[judged]),
+        ratio_counts[judged] - 1.0,
+    )
     ratio, reach = np.exp(np.nanmean(logarithms, axis=0)), np.exp(reach_of(error, degrees))
     cases.loc[judged, ["ratio", "low", "high"]] = np.stack([ratio, ratio / reach, ratio * reach], axis=1)
     cases.loc[judged, "verdict"] = verdicts(ratio, error, threshold, degrees)
     cases.loc[judged, "how"] = IN_TURN
     cases.loc[short, "ratio"] = np.exp(np.nanmean(np.log(ratios[:, short]), axis=0))
     cases.loc[short, "verdict"] = Verdict.AMBIGUOUS.value
-    cases.loc[short, "how"] = [f"{IN_TURN}, too few pairs: {count} of {len(pairs)}" for count in known[short]]
+    cases.loc[short, "how"] = [
+        f"{IN_TURN}, too few pairs: {count} of {len(pairs)}" for count in ratio_counts[short]
+    ]
     timed = judged | short
     for name in ("time_s_old", "time_s_new"):
         times = np.stack([_values_of(name, cases, pair) for pair in pairs])[:, timed]
@@ -75,18 +83,24 @@ def notes_of_pairs(pairs: Sequence["pd.DataFrame"], cases: "pd.DataFrame") -> li
     right = cases["case"][cases["was_checked"] & cases["is_checked"]]
     failed = [pair["case"][_failed_in_both(pair) & pair["case"].isin(right)] for pair in pairs]
     missing = [cases["case"][~cases["case"].isin(pair["case"])] for pair in pairs]
-    found = {
+    cases_by_note = {
         "cases that failed in both runs of a pair, and were right in both of another": failed,
         "cases that are missing from a run": missing,
     }
-    return [f"{what}: {_names(names, len(pairs))}" for what, names in found.items() if any(map(len, names))]
+    return [
+        f"{what}: {_names(names, len(pairs))}"
+        for what, names in cases_by_note.items()
+        if any(map(len, names))
+    ]
 
 
-def _names(found: Sequence["pd.Series"], pairs: int) -> str:
-    """Return the cases that were found, with the number of pairs in which they were."""
-    counts = Counter(name for names in found for name in names)
-    told = [f"{name} ({count} of {pairs} pairs)" for name, count in counts.most_common(MOST_NAMES)]
-    return ", ".join([*told, *([f"and {len(counts) - MOST_NAMES} more"] if len(counts) > MOST_NAMES else [])])
+def _names(cases_by_pair: Sequence["pd.Series"], pairs: int) -> str:
+    """Return the names of cases, each with the number of pairs that have it."""
+    counts = Counter(name for names in cases_by_pair for name in names)
+    listed = [f"{name} ({count} of {pairs} pairs)" for name, count in counts.most_common(MOST_NAMES)]
+    return ", ".join(
+        [*listed, *([f"and {len(counts) - MOST_NAMES} more"] if len(counts) > MOST_NAMES else [])]
+    )
 
 
 def _last_checked(pairs: Sequence["pd.DataFrame"]) -> "pd.DataFrame":

@@ -34,8 +34,8 @@ def compare_outputs(old: "RunFolder", new: "RunFolder", cases: "pd.DataFrame") -
         kept = [kept_outputs(file_of(run.path, case)) for run in (old, new)]
         if kept[0] is not None and kept[1] is not None:
             rows += _rows(case, kept[0], kept[1])
-    found = pd.DataFrame(rows, columns=list(COLUMNS))
-    furthest = found.sort_values(["most_units", "differing"], ascending=False, kind="stable")
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    furthest = table.sort_values(["most_units", "differing"], ascending=False, kind="stable")
     return furthest.merge(cases, on="case", how="left")
 
 

@@ -212,8 +212,8 @@ def _of_one_run(tables: "Sequence[pd.DataFrame]", cases: "pd.DataFrame") -> "pd.
     """Return the cases that a run alone has in any pair, and that no pair has in both runs."""
     import pandas as pd
 
-    found = pd.concat(tables).drop_duplicates("case", keep="last")
-    return found[~found["case"].isin(cases["case"])]
+    last_rows = pd.concat(tables).drop_duplicates("case", keep="last")
+    return last_rows[~last_rows["case"].isin(cases["case"])]
 
 
 def _run(revision: Revision, experiment: Path, out: Path, options: Sequence[str]) -> None:
@@ -244,11 +244,11 @@ def _git(folder: Path, *words: str, of: str | None = None) -> str:
         raise InputError(f"--revisions: git cannot be run: {error.strerror or error}") from error
     if done.returncode == 0:
         return done.stdout.strip()
-    told = " ".join(done.stderr.split()) or f"exit status {done.returncode}"
+    message = " ".join(done.stderr.split()) or f"exit status {done.returncode}"
     if of is not None:
-        told = (
+        message = (
             f"{of!r} is no revision of {folder}; expected a commit, branch or tag; in a shallow clone "
-            f"git fetch --unshallow brings older commits (git says: {told})"
+            f"git fetch --unshallow brings older commits (git says: {message})"
         )
-        raise InputError(f"--revisions: {told}")
-    raise InputError(f"--revisions: {folder}: git {words[0]} says: {told}")
+        raise InputError(f"--revisions: {message}")
+    raise InputError(f"--revisions: {folder}: git {words[0]} says: {message}")

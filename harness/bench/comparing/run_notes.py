@@ -52,12 +52,12 @@ def _other_inputs(cases: "pd.DataFrame") -> list[str]:
     both = cases[[f"checked_inputs_{run}" for run in ("old", "new")]].dropna()
     differing = both[both["checked_inputs_old"] != both["checked_inputs_new"]]
     counts = Counter(zip(differing["checked_inputs_old"], differing["checked_inputs_new"], strict=True))
-    told = [
+    changes = [
         f"{cut(before, LONGEST_SETTING)} → {cut(now, LONGEST_SETTING)} in {counted(count, 'case')}"
         for (before, now), count in counts.most_common(MOST_CHANGES)
     ]
     others = sum(count for _, count in counts.most_common()[MOST_CHANGES:])
-    return [*told, *([f"otherwise in {counted(others, 'case')}"] if others else [])]
+    return [*changes, *([f"otherwise in {counted(others, 'case')}"] if others else [])]
 
 
 def changed_code(runs: Sequence["RunFolder"]) -> list[str]:
@@ -77,10 +77,13 @@ def _modified_files(name: str, manifest: Manifest) -> list[str]:
     """Return a line that names the commits of a run from which files differed; none without any."""
     parts = _parts(manifest)
     commits = [part.git_commit[:SHORT_COMMIT] for part in parts if part.git_commit and part.git_dirty]
-    told = list(dict.fromkeys(commits))
-    if not told:
+    distinct_commits = list(dict.fromkeys(commits))
+    if not distinct_commits:
         return []
-    return [f"files of the {name} run differed from its commit{'s' * (len(told) > 1)} {', '.join(told)}"]
+    return [
+        f"files of the {name} run differed from its commit{'s' * (len(distinct_commits) > 1)} "
+        f"{', '.join(distinct_commits)}"
+    ]
 
 
 def _changed_packages(parts: list[Manifest | Part]) -> list[str]:

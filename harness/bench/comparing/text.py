@@ -40,21 +40,21 @@ def headline(comparison: Comparison) -> str:
         "only in the old run": len(comparison.only_old),
         "only in the new run": len(comparison.only_new),
     }
-    told = [f"{count} {what}" for what, count in counts.items() if count or what in ("slower", "lost")]
+    parts = [f"{count} {what}" for what, count in counts.items() if count or what in ("slower", "lost")]
     reasons = comparison.not_compared
     if reasons:
         why = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
-        told.append(f"{sum(reasons.values())} not compared by time ({why})")
+        parts.append(f"{sum(reasons.values())} not compared by time ({why})")
     for what, table in (
         ("failing now", comparison.failing),
         ("failed in both runs", comparison.failed),
         ("checked in neither run", comparison.never_checked),
     ):
         if len(table):
-            told.append(f"{len(table)} {what} ({_outcomes(table)})")
+            parts.append(f"{len(table)} {what} ({_outcomes(table)})")
     threshold = f"{100 * comparison.threshold:g} %"
     cases = counted(len(comparison.cases), "case")
-    return f"{cases} in both runs: {', '.join(told)} (differences above {threshold})"
+    return f"{cases} in both runs: {', '.join(parts)} (differences above {threshold})"
 
 
 def _outcomes(table: "pd.DataFrame") -> str:
@@ -174,8 +174,8 @@ def _outputs_title(outputs: "pd.DataFrame") -> str:
     """Return how many outputs are the same, and how many are listed of the others."""
     differing = int((outputs["differing"] > 0).sum())
     first = f", the first {MOST_ROWS} are" if differing > MOST_ROWS else ""
-    told = f"{len(outputs) - differing} the same bit by bit, {differing} not{first}"
-    return f"outputs that both runs keep ({len(outputs)}): {told}"
+    summary = f"{len(outputs) - differing} the same bit by bit, {differing} not{first}"
+    return f"outputs that both runs keep ({len(outputs)}): {summary}"
 
 
 def _output_rows(outputs: "pd.DataFrame") -> Iterator[dict[str, str]]:

@@ -46,17 +46,17 @@ def verdicts(
         raise ValueError(f"threshold must be ≥ 0, found {threshold}")
     logarithms, edge = np.log(ratios), math.log1p(threshold)
     degrees = np.full(len(ratios), np.inf) if degrees is None else degrees
-    found = np.full(len(ratios), Verdict.AMBIGUOUS.value, dtype=object)
+    case_verdicts = np.full(len(ratios), Verdict.AMBIGUOUS.value, dtype=object)
     reach = reach_of(errors, degrees)
     within = (logarithms - reach >= -edge) & (logarithms + reach <= edge)
-    found[within] = Verdict.SAME.value
+    case_verdicts[within] = Verdict.SAME.value
     with np.errstate(divide="ignore", invalid="ignore"):
         beyond = (np.abs(logarithms) - edge) / errors
     is_beyond = np.abs(logarithms) - reach > edge
     differs = is_beyond & refused(upper_tail(np.where(np.isnan(beyond), -np.inf, beyond), degrees))
-    found[differs & (logarithms > 0)] = Verdict.SLOWER.value
-    found[differs & (logarithms < 0)] = Verdict.FASTER.value
-    return found
+    case_verdicts[differs & (logarithms > 0)] = Verdict.SLOWER.value
+    case_verdicts[differs & (logarithms < 0)] = Verdict.FASTER.value
+    return case_verdicts
 
 
 def least_findable(low: float, high: float, threshold: float) -> float:
@@ -97,14 +97,14 @@ def reach_of(errors: np.ndarray, degrees: np.ndarray) -> np.ndarray:
     return errors * np.array([quantiles.get(count, NORMAL_95) for count in whole.tolist()])
 
 
-def joint_degrees(known: np.ndarray, estimated: np.ndarray, degrees: int) -> np.ndarray:
-    """Return the degrees of freedom of the error √(known² + estimated²), of which one part is an estimate.
+def joint_degrees(known_error: np.ndarray, estimated: np.ndarray, degrees: int) -> np.ndarray:
+    """Return the degrees of freedom of √(known_error² + estimated²), an error that is in part an estimate.
 
     By Welch (*The generalization of Student's problem when several different population variances are
     involved*, 1947) and Satterthwaite: the smaller the part that has to be estimated, the more.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = estimated**2 / (known**2 + estimated**2)
+        share = estimated**2 / (known_error**2 + estimated**2)
         joint = degrees / share**2
     return np.where(np.isnan(joint), np.inf, joint)
 

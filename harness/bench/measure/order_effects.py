@@ -41,16 +41,18 @@ def times_after(
     `predecessors` names for each sample who was sampled before it; None is nobody.  What the machine was
     slower or faster in a round is taken off first.
     """
-    found: dict[str, dict[str, float]] = {}
+    relative_times: dict[str, dict[str, float]] = {}
     for candidate, seconds in steady_seconds(samples).items():
         by_predecessor: dict[str, list[float]] = {}
-        for one, predecessor in zip(seconds, predecessors[candidate], strict=True):
-            if predecessor not in (None, candidate) and math.isfinite(one):
-                by_predecessor.setdefault(str(predecessor), []).append(float(one))
+        for sample_s, predecessor in zip(seconds, predecessors[candidate], strict=True):
+            if predecessor not in (None, candidate) and math.isfinite(sample_s):
+                by_predecessor.setdefault(str(predecessor), []).append(float(sample_s))
         if by_predecessor:
-            typical = median(one for taken in by_predecessor.values() for one in taken)
-            found[candidate] = {name: median(taken) / typical for name, taken in by_predecessor.items()}
-    return found
+            typical = median(sample_s for taken in by_predecessor.values() for sample_s in taken)
+            relative_times[candidate] = {
+                name: median(taken) / typical for name, taken in by_predecessor.items()
+            }
+    return relative_times
 
 
 def order_effects_of_rounds(rounds: Sequence[TimedRound]) -> dict[str, OrderEffect]:
@@ -97,8 +99,8 @@ def order_effects(
             ratio = _ratio(after, starts, candidate, predecessor, confidence)
             if ratio is None or not _is_beyond_noise(ratio):
                 continue
-            known = effects.get(candidate)
-            if known is None or abs(math.log(ratio.value)) > abs(math.log(known.ratio.value)):
+            largest = effects.get(candidate)
+            if largest is None or abs(math.log(ratio.value)) > abs(math.log(largest.ratio.value)):
                 effects[candidate] = OrderEffect(predecessor, ratio)
     return effects
 
@@ -111,14 +113,14 @@ def _ratio(
     confidence: float,
 ) -> Interval | None:
     """Return the ratio of one pair over all blocks that have it; None where these are too few."""
-    known = [
+    ratios_and_starts = [
         (of_round[candidate][predecessor], start)
         for of_round, start in zip(after, starts, strict=True)
         if predecessor in of_round.get(candidate, {})
     ]
-    if len(known) < min_samples(confidence):
+    if len(ratios_and_starts) < min_samples(confidence):
         return None
-    ratios, own_starts = zip(*known, strict=True)
+    ratios, own_starts = zip(*ratios_and_starts, strict=True)
     return nested_interval(np.array(ratios), np.array(own_starts), confidence)
 
 

@@ -20,7 +20,7 @@ def steady_seconds(samples: Mapping[str, Sequence[float | None]]) -> dict[str, n
     turns = max(map(len, samples.values()), default=0)
     seconds = np.full((len(samples), turns), np.nan)
     for own, taken in zip(seconds, samples.values(), strict=True):
-        own[: len(taken)] = [np.nan if one is None else one for one in taken]
+        own[: len(taken)] = [np.nan if sample is None else sample for sample in taken]
     complete = seconds[np.isfinite(seconds).all(axis=1)]
     if len(complete) > 1:
         seconds = seconds / np.exp(_slowness_of_turns(np.log(complete)))

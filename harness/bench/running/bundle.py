@@ -284,8 +284,10 @@ def open_bundle(folder: Path) -> Bundle:
         raise InputError(f"--bundle: {folder}: {expected}: {one_line(error)}") from error
     version = re.search(r'"format_version": *(\d+)', text)
     if version is not None and version[1] != str(FORMAT_VERSION):
-        found = cut(version[1], LONGEST_VERSION)
-        raise InputError(f"{file}: bundle format {found}, this harness reads {FORMAT_VERSION}: build it anew")
+        shown_version = cut(version[1], LONGEST_VERSION)
+        raise InputError(
+            f"{file}: bundle format {shown_version}, this harness reads {FORMAT_VERSION}: build it anew"
+        )
     try:
         return Bundle(folder, BundleIndex.model_validate_json(text))
     except ValidationError as error:

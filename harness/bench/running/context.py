@@ -103,8 +103,8 @@ class RunContext:
     def has_other_limits(self) -> bool:
         """Whether some part of the run had other limits than the experiment has, as far as that is known."""
         limits, manifest = self.experiment.limits.model_dump(), self.folder.manifest
-        known = [manifest.limits, *(part.limits for part in manifest.parts)]
-        return any(one not in ({}, limits) for one in known)
+        recorded_limits = [manifest.limits, *(part.limits for part in manifest.parts)]
+        return any(part_limits not in ({}, limits) for part_limits in recorded_limits)
 
     @cached_property
     def all_cases(self) -> Sequence[Case]:
@@ -123,12 +123,12 @@ class RunContext:
         now, or in an earlier part, whose rows are compared with the same.
         """
         planned = set(self.folder.manifest.planned or ())
-        found: dict[str, Case] = {}
+        baseline_by_case: dict[str, Case] = {}
         for compared in self.experiment.groups(case for case in self.all_cases if case.id in planned):
             baseline = next((case for case in compared if case.variant == self.experiment.baseline), None)
             if baseline is not None:
-                found |= dict.fromkeys([case.id for case in compared], baseline)
-        return found
+                baseline_by_case |= dict.fromkeys([case.id for case in compared], baseline)
+        return baseline_by_case
 
     @cached_property
     def row_maker(self) -> RowMaker:

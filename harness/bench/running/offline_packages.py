@@ -84,15 +84,15 @@ def provided_packages(file: Path) -> dict[str, Version | None]:
         try:
             requirement = Requirement(text)
         except InvalidRequirement as error:
-            told = f"found {printable(text)!r}, expected a package, as 'pip freeze' prints it"
-            raise InputError(f"--provided: {file}: line {number}: {told}") from error
+            mistake = f"found {printable(text)!r}, expected a package, as 'pip freeze' prints it"
+            raise InputError(f"--provided: {file}: line {number}: {mistake}") from error
         packages[canonicalize_name(requirement.name)] = _stated_version(requirement)
     return packages
 
 
 def _stated_version(requirement: Requirement) -> Version | None:
     """Return the version of `name==version`."""
-    stated = [found.version for found in requirement.specifier if found.operator in ("==", "===")]
+    stated = [specifier.version for specifier in requirement.specifier if specifier.operator in ("==", "===")]
     try:
         return Version(stated[0]) if stated else None
     except InvalidVersion:  # such as 2.*
@@ -118,7 +118,9 @@ def add_wheels(required: Iterable[Requirement], by: str, machine: OfflineMachine
         lacking = [need for need in waiting if need.package not in machine.provided]
         _download(lacking, machine, folder)
         wheels = wheels_in(folder)
-        inner = [found for need in lacking for found in _needs_of(wheels[need.package], need, machine)]
+        inner = [
+            inner_need for need in lacking for inner_need in _needs_of(wheels[need.package], need, machine)
+        ]
         waiting = [need for need in dict.fromkeys(inner) if need not in needs]
     return needs
 
@@ -166,7 +168,7 @@ def _as_here(requirement: Requirement) -> str:
         here = version(requirement.name)
     except PackageNotFoundError:
         return f"{requirement.name}{requirement.specifier}"
-    is_pinned = any(found.operator in ("==", "===") for found in requirement.specifier)
+    is_pinned = any(specifier.operator in ("==", "===") for specifier in requirement.specifier)
     will_do = requirement.specifier.contains(here, prereleases=True) and not is_pinned
     return f"{requirement.name}=={here}" if will_do else f"{requirement.name}{requirement.specifier}"
 

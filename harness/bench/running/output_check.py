@@ -28,12 +28,12 @@ class OutputCheck:
     of_parts: bool = True
     """Whether parts of the run are compared, too: the oracle computes these anew."""
 
-    def outputs(self, found: Outputs | None = None) -> Outputs:
-        """Return copies of the outputs of the last run, or those found, with the sign that is expected.
+    def outputs(self, raw_outputs: Outputs | None = None) -> Outputs:
+        """Return copies of the outputs of the last run, or of `raw_outputs`, with the sign that is expected.
 
         Raises as `outputs_of` does.
         """
-        plain = outputs_of(self.call) if found is None else found
+        plain = outputs_of(self.call) if raw_outputs is None else raw_outputs
         return {**plain, OUTPUT: -plain[OUTPUT]} if self.is_negated and OUTPUT in plain else plain
 
     def verdict(self, outputs: Outputs) -> Verdict:
@@ -61,13 +61,13 @@ class OutputCheck:
             started = time.perf_counter()
             self.call.poison_outputs()
             self.call.run()
-            found = self.outputs()
+            repeated_outputs = self.outputs()
             took = time.perf_counter() - started
-            if not _are_same(first, found):
-                verdict = worse(verdict, self.verdict(found))
+            if not _are_same(first, repeated_outputs):
+                verdict = worse(verdict, self.verdict(repeated_outputs))
             if not verdict.ok:
                 where = f"{verdict.first_bad}, in call {number} on the same inputs: the first was right"
-                return found, dataclasses.replace(verdict, first_bad=where)
+                return repeated_outputs, dataclasses.replace(verdict, first_bad=where)
         return outputs, verdict
 
 
@@ -81,13 +81,13 @@ def outputs_of(call: BoundCall) -> Outputs:
     return {name: np.asarray(array).copy() for name, array in outputs.items()}
 
 
-def _are_same(one: Outputs, other: Outputs) -> bool:
+def _are_same(first: Outputs, other: Outputs) -> bool:
     """Whether outputs are the same, bit by bit."""
-    return one.keys() == other.keys() and all(
-        one[name].dtype == other[name].dtype
-        and one[name].shape == other[name].shape
-        and np.array_equal(_bytes_of(one[name]), _bytes_of(other[name]))
-        for name in one
+    return first.keys() == other.keys() and all(
+        first[name].dtype == other[name].dtype
+        and first[name].shape == other[name].shape
+        and np.array_equal(_bytes_of(first[name]), _bytes_of(other[name]))
+        for name in first
     )
 
 

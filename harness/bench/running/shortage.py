@@ -19,11 +19,11 @@ def stop_if_no_room(failure: WorkerFailure, folders: Iterable[Path] = ()) -> Non
     Workers tell by the kind of their exception.  Compilers tell by their words, and what writes to mapped
     memory only dies; so the disks of the cache and of `folders` are looked at, too.
     """
-    told = failure.no_room or (
+    no_room_reported = failure.no_room or (
         failure.status in LIKELY and any(map(says_no_room, (failure.reason, failure.log)))
     )
     full = full_folder([cache_root(), *folders]) if failure.status in LIKELY else None
-    if told or full is not None:
+    if no_room_reported or full is not None:
         where = f"{full}: the disk is full" if full is not None else failure.reason
         advice = "" if ADVICE in where else ": make room where nothing can be written"
         raise UnfinishedError(f"{where}{advice}")

@@ -43,8 +43,8 @@ def take_import_path() -> None:
     """Import from where the process does that has started this one, after Python's own modules."""
     path = json.loads(os.environ.get(IMPORT_PATH, "[]"))
     own = [folder for folder in sys.path if _is_of_python(folder)]
-    given = [folder for folder in path if not _is_of_python(folder)]
-    sys.path[:] = [*own, *given, *(folder for folder in sys.path if folder not in {*own, *given})]
+    inherited = [folder for folder in path if not _is_of_python(folder)]
+    sys.path[:] = [*own, *inherited, *(folder for folder in sys.path if folder not in {*own, *inherited})]
 
 
 def _absolute(folders: Iterable[str]) -> list[str]:
@@ -54,11 +54,11 @@ def _absolute(folders: Iterable[str]) -> list[str]:
     package was imported, and is now from where this process is; either folder may be deleted.
     """
     places = [place for place in (harness.IMPORTED_IN, _current_folder()) if place is not None]
-    found = []
+    candidates = []
     for word in folders:
         if isinstance(word, str):
-            found += [word] if os.path.isabs(word) else [os.path.join(place, word) for place in places]
-    return [os.path.normpath(folder) for folder in found if os.path.exists(folder)]
+            candidates += [word] if os.path.isabs(word) else [os.path.join(place, word) for place in places]
+    return [os.path.normpath(folder) for folder in candidates if os.path.exists(folder)]
 
 
 def _current_folder() -> str | None:

@@ -64,12 +64,12 @@ class Bounds(StackedFigure):
     def known(self, frame: pd.DataFrame, settings: BoundsSettings) -> pd.DataFrame:
         """Return the rows that the model says all of."""
         rows = choose_rows(frame, settings)
-        known = rows.dropna(subset=list(NEEDED)) if set(NEEDED) <= set(rows) else rows.iloc[:0]
-        if known.empty:
+        complete_rows = rows.dropna(subset=list(NEEDED)) if set(NEEDED) <= set(rows) else rows.iloc[:0]
+        if complete_rows.empty:
             reason = "no case has a model of what bounds its code"
             tool = _missing_reader(rows)
             raise NothingToDraw(reason if tool is None else f"{reason}: built with {no_reader(tool)}")
-        return known
+        return complete_rows
 
     def numbers(self, frame: pd.DataFrame, settings: BoundsSettings) -> pd.DataFrame:
         """Return the rows that are drawn with their cycles for `SCORES` scores."""

@@ -59,10 +59,10 @@ class InstructionMix(StackedFigure):
     def notes_below(self, frame: pd.DataFrame, settings: InstructionMixSettings) -> list[str]:
         """Return also how many of the cases that are not shown have their whole code counted."""
         notes = super().notes_below(frame, settings)
-        rows, known = choose_rows(frame, settings), self.known(frame, settings)
-        others = rows.drop(index=known.index)
+        rows, known_rows = choose_rows(frame, settings), self.known(frame, settings)
+        others = rows.drop(index=known_rows.index)
         by_code = int(others[list(_classes(others, False))].notna().any(axis="columns").sum())
-        return [*notes, BY_CODE.format(by_code)] if by_code and _is_per_key(known, settings) else notes
+        return [*notes, BY_CODE.format(by_code)] if by_code and _is_per_key(known_rows, settings) else notes
 
 
 def _is_per_key(rows: pd.DataFrame, settings: InstructionMixSettings) -> bool:

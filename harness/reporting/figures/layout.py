@@ -77,10 +77,10 @@ def panel_columns(frame: pd.DataFrame, wanted: Sequence[str], x: str | None = No
     and neither does what a caption says of each run, see `said_of_runs`.
     """
     place = [] if x is None else [x]
-    known = {*place, *said_of_runs(frame)}
+    settled_columns = {*place, *said_of_runs(frame)}
     chosen = varying(frame, [*wanted, FIXED_LENGTH, KIND])
     for column in varying(frame, PROBLEM_COLUMNS):
-        is_new = column not in chosen and column not in known
+        is_new = column not in chosen and column not in settled_columns
         if is_new and several_values(frame, [*place, *chosen], column):
             chosen.append(column)
     return chosen

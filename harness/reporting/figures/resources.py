@@ -69,17 +69,17 @@ class Resources(RowFigure):
         """Return the rows with any figure of the code."""
         rows = choose_rows(frame, settings)
         columns = [quantity.column for quantity in QUANTITIES if quantity.column in rows]
-        known = rows.dropna(subset=columns, how="all")
-        if known.empty:
+        rows_with_figures = rows.dropna(subset=columns, how="all")
+        if rows_with_figures.empty:
             raise NothingToDraw("no case has figures of its code")
-        return known
+        return rows_with_figures
 
     def draw(self, frame: pd.DataFrame, settings: RowSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""
         rows = self.rows(frame, settings)
-        known = [quantity for quantity in QUANTITIES if rows[quantity.column].notna().any()]
-        drawn = [quantity for quantity in known if (rows[quantity.column] > 0).any()] or known[:1]
-        zero = [quantity.title.replace("\n", " ") for quantity in known if quantity not in drawn]
+        quantities = [quantity for quantity in QUANTITIES if rows[quantity.column].notna().any()]
+        drawn = [quantity for quantity in quantities if (rows[quantity.column] > 0).any()] or quantities[:1]
+        zero = [quantity.title.replace("\n", " ") for quantity in quantities if quantity not in drawn]
         notes = [NOTE, *self.notes_below(frame, settings)]
         notes += [f"0 in all rows: {', '.join(zero)}."] if zero else []
         grid = _with_quantities(panel_grid(rows, self.forms(rows, settings), 1), drawn)

@@ -112,14 +112,14 @@ class RowFigure(Figure):
 
     def rows(self, frame: pd.DataFrame, settings: Any) -> pd.DataFrame:
         """Return the row of each series of each form."""
-        known = self.known(frame, settings)
-        return longest_cases(known, self.forms(known, settings))
+        known_rows = self.known(frame, settings)
+        return longest_cases(known_rows, self.forms(known_rows, settings))
 
     def notes_below(self, frame: pd.DataFrame, settings: Any) -> list[str]:
         """Return sentences on what is not shown, and on which lengths are."""
-        known = self.known(frame, settings)
-        notes = not_shown(self.lacking, choose_rows(frame, settings), known, settings)
-        return [*notes, *([LENGTH_NOTE] if varying(known, LENGTHS) else [])]
+        known_rows = self.known(frame, settings)
+        notes = not_shown(self.lacking, choose_rows(frame, settings), known_rows, settings)
+        return [*notes, *([LENGTH_NOTE] if varying(known_rows, LENGTHS) else [])]
 
 
 class StackedFigure(RowFigure):

@@ -48,13 +48,13 @@ def _written(value: Any, field: ProblemField) -> str:
 
 def _settings(row: dict[str, Any]) -> dict[str, str]:
     """Return the variant's parameters and the target's options."""
-    found = {
+    settings = {
         name.removeprefix(PARAMETER_PREFIX): _setting(value)
         for name, value in row.items()
         if name.startswith(PARAMETER_PREFIX) and not is_missing(value)
     }
     threads = row.get("threads")
-    return found if is_missing(threads) else {**found, "threads": _setting(threads)}
+    return settings if is_missing(threads) else {**settings, "threads": _setting(threads)}
 
 
 def _setting(value: Any) -> str:

@@ -74,12 +74,12 @@ def stored_stages(frame: pd.DataFrame, cache: ArtifactCache | None = None) -> St
     except StorageError:  # where no cache can be, no stage is kept
         return StoredStages(cases, len(built), None)
     for row in records(frame.iloc[built[:MOST_LOOKED_UP]]):
-        found = _stages_of(row, cache) if len(cases) < MOST_CASES else None
-        if found is None or len(found.packed) > room:
+        case_stages = _stages_of(row, cache) if len(cases) < MOST_CASES else None
+        if case_stages is None or len(case_stages.packed) > room:
             example = example or ir_command(row)
             continue
-        room -= len(found.packed)
-        cases.append(found)
+        room -= len(case_stages.packed)
+        cases.append(case_stages)
     return StoredStages(cases, len(built), example)
 
 

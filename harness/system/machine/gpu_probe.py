@@ -94,10 +94,10 @@ def cuda_attribute(driver: ctypes.CDLL, device: ctypes.c_int, attribute: int) ->
 def nvidia_driver(file: Path = DRIVER_VERSION) -> str | None:
     """Return the version of NVIDIA's driver, `580.95.05`, where it can be read."""
     try:
-        found = re.search(r"\b\d+\.\d+(?:\.\d+)?\b", file.read_text())
+        version_match = re.search(r"\b\d+\.\d+(?:\.\d+)?\b", file.read_text())
     except OSError:
         return None
-    return found[0] if found else None
+    return version_match[0] if version_match else None
 
 
 def rocm_devices() -> list[dict[str, object]]:
@@ -174,21 +174,21 @@ def opencl_handles(function: Callable[..., int], *arguments: object) -> list[int
 def device_number(library: ctypes.CDLL, device: int, property_: int) -> int:
     """Return a property of 32 or 64 bits, 0 where a device does not have it."""
     value = ctypes.c_uint64()
-    given = (
+    arguments = (
         ctypes.c_void_p(device),
         property_,
         ctypes.c_size_t(ctypes.sizeof(value)),
         ctypes.byref(value),
         None,
     )
-    return value.value if library.clGetDeviceInfo(*given) == 0 else 0
+    return value.value if library.clGetDeviceInfo(*arguments) == 0 else 0
 
 
 def device_text(library: ctypes.CDLL, device: int, property_: int) -> str:
     """Return a property that is text, empty where a device does not have it."""
     text = ctypes.create_string_buffer(1 << 16)
-    given = ctypes.c_void_p(device), property_, ctypes.c_size_t(ctypes.sizeof(text)), text, None
-    return text.value.decode(errors="replace").strip() if library.clGetDeviceInfo(*given) == 0 else ""
+    arguments = ctypes.c_void_p(device), property_, ctypes.c_size_t(ctypes.sizeof(text)), text, None
+    return text.value.decode(errors="replace").strip() if library.clGetDeviceInfo(*arguments) == 0 else ""
 
 
 def intel_chip(version: int) -> str:

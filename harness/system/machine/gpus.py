@@ -42,7 +42,7 @@ def devices(target: str) -> tuple[GpuDevice, ...] | None:
     command = [sys.executable, "-I", str(PROBE), target]
     try:
         done = subprocess.run(command, capture_output=True, check=False, timeout=PROBE_LIMIT_S)
-        found = _DEVICES.validate_json(done.stdout)
+        probed_devices = _DEVICES.validate_json(done.stdout)
     except (subprocess.TimeoutExpired, ValidationError):
         return ()  # there is a driver, and it crashed or never answered
-    return None if found is None else tuple(found)
+    return None if probed_devices is None else tuple(probed_devices)

@@ -28,11 +28,11 @@ def memory_kills(proc: Path = PROC, cgroups: Path = CGROUPS) -> int | None:
     """
     for file in (*group_files(proc, cgroups), proc / "vmstat"):
         try:
-            found = re.search(r"^oom_kill (\d+)$", file.read_text(), re.MULTILINE)
+            kill_line = re.search(r"^oom_kill (\d+)$", file.read_text(), re.MULTILINE)
         except (OSError, UnicodeDecodeError):
             continue
-        if found:
-            return int(found[1])
+        if kill_line:
+            return int(kill_line[1])
     return None
 
 

@@ -143,8 +143,8 @@ def processor() -> Processor:
     answers elsewhere.
     """
     text = _read(PROC_CPUINFO)
-    found = None if text is None else parse_proc_cpuinfo(text)
-    return found or _processor_by_cpuinfo()
+    linux_processor = None if text is None else parse_proc_cpuinfo(text)
+    return linux_processor or _processor_by_cpuinfo()
 
 
 def parse_proc_cpuinfo(text: str) -> Processor | None:

@@ -144,13 +144,13 @@ def descendants(root: int) -> list[int]:
             except (OSError, IndexError):
                 continue  # it has ended meanwhile
             children.setdefault(parent, []).append(int(name))
-    found: list[int] = []
+    process_ids: list[int] = []
     waiting = [root]
     while waiting:
         below = children.get(waiting.pop(), [])
-        found += below
+        process_ids += below
         waiting += below
-    return found
+    return process_ids
 
 
 if __name__ == "__main__":

@@ -77,8 +77,8 @@ def killed_by(status: int, diagnostics: str) -> signal.Signals | None:
     """
     if -status in SENT_FROM_OUTSIDE:
         return signal.Signals(-status)
-    told = TOLD.search(diagnostics) if status != 0 else None
-    return None if told is None else NAMES[next(name for name in told.groups() if name)]
+    kill_notice = TOLD.search(diagnostics) if status != 0 else None
+    return None if kill_notice is None else NAMES[next(name for name in kill_notice.groups() if name)]
 
 
 def _end(process: "subprocess.Popen[str]") -> None:

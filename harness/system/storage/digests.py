@@ -25,13 +25,15 @@ def difference(folder: Path) -> str | None:
     """Return None if a folder holds the files whose digests it notes and no others, else how it differs."""
     try:
         noted = json.loads(read_text(folder / DIGESTS_FILE))
-        found = _digests(folder)
+        current_digests = _digests(folder)
     except (OSError, ValueError, RecursionError) as error:
         return f"{DIGESTS_FILE} cannot be read ({type(error).__name__})"
     if not isinstance(noted, dict):
         return f"{DIGESTS_FILE} holds no digests"
     changed = sorted(
-        name for name in {*noted, *found} if noted.get(name) != found.get(name) or found[name] is None
+        name
+        for name in {*noted, *current_digests}
+        if noted.get(name) != current_digests.get(name) or current_digests[name] is None
     )
     return f"{changed[0]} is missing or has changed" if changed else None
 

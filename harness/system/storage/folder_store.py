@@ -129,8 +129,8 @@ class FolderStore:
         last = next(place for place in places if exists(place) or place.is_symlink())
         if last.is_dir():
             return f"cannot write: {error.strerror or error}"
-        found = "a file" if exists(last) else "a link that leads nowhere"
-        return f"found {found} at {last}, expected a folder"
+        obstacle = "a file" if exists(last) else "a link that leads nowhere"
+        return f"found {obstacle} at {last}, expected a folder"
 
     def _folder(self, key: str) -> Path:
         if not key or Path(key).name != key or key.startswith("."):

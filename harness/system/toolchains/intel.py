@@ -109,13 +109,13 @@ def _emitted(llvm_ir: str, form: Form[Emitted]) -> Emitted:
     kept = []
     for _ in range(ATTEMPTS):
         kept.append(opened(llvm_ir))
-        found = form.emit(*kept[-1])
-        if form.is_right(found):
-            return found
+        emitted = form.emit(*kept[-1])
+        if form.is_right(emitted):
+            return emitted
     for _ in range(ATTEMPTS_ELSEWHERE):
-        found = _emitted_elsewhere(llvm_ir, form)
-        if form.is_right(found):
-            return found
+        emitted = _emitted_elsewhere(llvm_ir, form)
+        if form.is_right(emitted):
+            return emitted
     raise BuildError(f"LLVM gave two values of a module one number, {ATTEMPTS + ATTEMPTS_ELSEWHERE} times")
 
 

@@ -67,7 +67,7 @@ def first_error(diagnostics: str, status: int) -> str:
     """
     lines = [line.strip() for line in diagnostics.splitlines() if line.strip()]
     for line in lines:
-        _, found, message = line.partition("error: ")
-        if found:
+        _, separator, message = line.partition("error: ")
+        if separator:
             return message
     return f"{lines[0] if lines else 'no diagnostics'} (exit status {status})"

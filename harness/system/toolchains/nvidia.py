@@ -39,5 +39,5 @@ def version(name: str) -> str | None:
         stated = run_program([path, "--version"], TIME_LIMIT_S).stdout
     except (OSError, subprocess.TimeoutExpired):
         return "unknown"
-    found = re.search(r"\bV\d+(?:\.\d+)+", stated)
-    return found[0] if found else "unknown"
+    version_match = re.search(r"\bV\d+(?:\.\d+)+", stated)
+    return version_match[0] if version_match else "unknown"

@@ -30,12 +30,12 @@ def capabilities(image: bytes) -> set[int]:
 
 def imports(image: bytes) -> list[str]:
     """Return the names of the functions that a module calls and does not have, in order."""
-    found = {operands[1] for opcode, operands in instructions(image) if opcode == FUNCTION}
+    function_ids = {operands[1] for opcode, operands in instructions(image) if opcode == FUNCTION}
     return [
         _text(operands[2:-1])
         for opcode, operands in instructions(image)
         if opcode == DECORATE
-        and (operands[0] in found and operands[1] == LINKAGE_ATTRIBUTES and operands[-1] == IMPORT)
+        and (operands[0] in function_ids and operands[1] == LINKAGE_ATTRIBUTES and operands[-1] == IMPORT)
     ]
 
 
