@@ -29,6 +29,10 @@ IQR_OF_NORMAL = 1.349
 """The interquartile range of a normal distribution, in standard deviations."""
 SHARED_FREEDOM = 4
 """How much all starts together say of how one varies within, in degrees of freedom beside its own."""
+MODEL_FREEDOM = 4
+"""How much the expected variance between starts says beside the observed one, likewise."""
+LEAST_VARIANCE = 1e-300
+"""Of medians that are all equal: its inverse is still a number."""
 MIN_SAMPLES_FOR_QUARTILES = 4
 """Of fewer samples there is no interquartile range, and so no noise."""
 
@@ -85,10 +89,14 @@ def nested_interval(
 
     `starts` names the start of each sample; without it all are of one.  The value is the geometric mean over
     the starts of the median over their samples, in which starts that vary much within weigh less
-    (`_weights`).  Its interval is Student's t over the logarithms of these medians, as weighted (Hartung and
-    Knapp, *A refined method for the meta-analysis of controlled clinical trials*, 2001): what differs within
-    starts makes their medians differ, and is in it.  Unequal weights are worth fewer starts (Kish, *Survey
-    Sampling*, 1965): their variance is that of the effective number of starts, 1 / Σ weight².
+    (`_precision`).  Its interval is Student's t over the logarithms of these medians, as weighted (Hartung
+    and Knapp, *A refined method for the meta-analysis of controlled clinical trials*, 2001): what differs
+    within starts makes their medians differ, and is in it.
+
+    Unequal weights are worth fewer starts (Kish, *Survey Sampling*, 1965): their variance is that of the
+    effective number of starts, 1 / Σ weight².  A few medians that lie close by chance would make timing stop,
+    and the interval too narrow; so the variance that the weights expect counts beside the observed one
+    (Smyth, *Linear models and empirical Bayes methods*, 2004).
 
     Of one start nothing tells how starts differ: the interval is then `median_interval`'s.
     """
@@ -100,10 +108,13 @@ def nested_interval(
         raise ValueError("samples of several starts must be above 0")
     logarithms = [np.log(group) for group in groups]
     medians = np.array([np.median(group) for group in logarithms])
-    weights = _weights(logarithms, medians)
+    precision = _precision(logarithms, medians)
+    weights = precision / precision.sum()
     center = float(weights @ medians)
-    effective_starts = 1 / float(weights @ weights)
-    error = math.sqrt(float(weights @ (medians - center) ** 2) / (effective_starts - 1))
+    freedom = 1 / float(weights @ weights) - 1
+    observed = float(weights @ (medians - center) ** 2) / freedom
+    modelled = 1 / float(precision.sum())
+    error = math.sqrt((freedom * observed + MODEL_FREEDOM * modelled) / (freedom + MODEL_FREEDOM))
     reach = t_quantile(confidence, len(medians) - 1) * error
     return Interval(math.exp(center), math.exp(center - reach), math.exp(center + reach))
 
@@ -169,7 +180,7 @@ def _by_start(values: np.ndarray, starts: ArrayLike | None) -> list[np.ndarray]:
     return [values[names == name] for name in np.unique(names)]
 
 
-def _weights(starts: Sequence[np.ndarray], medians: np.ndarray) -> np.ndarray:
+def _precision(starts: Sequence[np.ndarray], medians: np.ndarray) -> np.ndarray:
     """Return the weight of each start: the inverse of its median's variance, between starts and within.
 
     What varies between is estimated from the medians (DerSimonian and Laird, *Meta-analysis in clinical
@@ -184,13 +195,13 @@ def _weights(starts: Sequence[np.ndarray], medians: np.ndarray) -> np.ndarray:
     )
     typical = float(np.median(within))
     if typical == 0:
-        return np.full(len(starts), 1 / len(starts))
+        return np.full(len(starts), 1 / max(LEAST_VARIANCE, float(medians.var(ddof=1))))
     precision = 1 / np.maximum(within, typical)
     mean = float(precision @ medians) / precision.sum()
     excess = float(precision @ (medians - mean) ** 2) - (len(starts) - 1)
     between = max(0.0, excess / (precision.sum() - float(precision @ precision) / precision.sum()))
-    weights: np.ndarray = 1 / (between + 1 / precision)
-    return weights / weights.sum()
+    precision_of_medians: np.ndarray = 1 / (between + 1 / precision)
+    return precision_of_medians
 
 
 def _variance(samples: np.ndarray) -> float:

@@ -74,6 +74,12 @@ def test_a_start_that_is_quiet_by_chance_weighs_no_more_than_others() -> None:
     assert interval.value == pytest.approx(1.1 ** (1 / 5))
 
 
+def test_medians_that_lie_close_by_chance_bound_nothing_closely() -> None:
+    interval = nested_interval([0.9, 0.95, 1.0, 1.05, 1.1] * 4, np.repeat(range(4), 5))
+    assert interval.value == 1
+    assert interval.high - interval.low > 0.05
+
+
 @pytest.mark.parametrize("starts", [3, 5, 8])
 @pytest.mark.parametrize(("luck", "noise"), [(0.01, 0.01), (0.01, 0.03), (0.002, 0.02)])
 def test_interval_holds_the_true_ratio_as_often_as_it_says(starts, luck, noise):
