@@ -9,7 +9,7 @@ from harness.targets.gpu.llvm_ir import to_llvm_ir
 from harness.targets.gpu.own_operations import replace_operations
 from harness.targets.gpu.pointer_arguments import take_pointers
 from harness.targets.lowering.transforms import run_passes
-from harness.targets.xegpu.chips import CHIPS, SUB_GROUP
+from harness.targets.xegpu.chips import SUB_GROUP
 from harness.targets.xegpu.device_code import device_code
 from harness.targets.xegpu.lane_operations import (
     REPLACEMENTS,
@@ -61,10 +61,10 @@ def to_opencl(module: ir.Module) -> None:
 def _emit(build: KernelBuild) -> str:
     build.assembly = intel.assembly(build.llvm_ir)
     intel.require_valid(build.assembly)
-    image, chip = intel.binary(build.llvm_ir), CHIPS[build.vendor.chip]
+    image = intel.binary(build.llvm_ir)
     spirv_val.validate(image)
-    build.device_code, summary = device_code(build.assembly, image, chip)
-    return summary + build.assembly
+    build.device_code = device_code(build.assembly, image)
+    return build.assembly
 
 
 LLVM_IR = to_llvm_ir(intel.TRIPLE, lambda chip: intel.data_layout())
