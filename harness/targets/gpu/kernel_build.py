@@ -1,20 +1,19 @@
 """Kernels on their way from tiles to a device's code: what the stages of the pipeline hand on."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mlir import ir
 
-from harness.codegen.bounds.loop_model import LoopModel
+from harness.artifact.artifact import StaticMetrics
 from harness.codegen.layouts.analysis import LayoutAnalysis
 from harness.codegen.layouts.warp_tiling import WarpTiling
 from harness.emulator.device_code import EmulatorCode
 from harness.system.errors import BuildError
 from harness.targets.gpu.kernel_function import KernelShape
-from harness.targets.gpu.kernel_metrics import KernelMetrics
 from harness.targets.gpu.launch import GpuKernel
-from harness.targets.gpu.strategy import DEFAULT, Strategy
+from harness.targets.gpu.strategy import DEFAULT, GpuOptions
 from harness.targets.lowering.buffers import Buffer
 
 if TYPE_CHECKING:
@@ -29,16 +28,7 @@ class DeviceCode:
     """As a driver gets it: by it the emulator knows the code."""
     files: Mapping[str, bytes]
     """What the driver's loader reads from the artifact's folder, by file name."""
-    kernels: Sequence[KernelMetrics] = ()
-    occupancy: float | None = None
-    """The least share of a multiprocessor's warps that a kernel fills, where it is known."""
-    intrinsics: str | None = None
-    """Matrix instructions, as the column of this name has them."""
-    instructions: Mapping[str, int] = field(default_factory=dict)
-    """Machine instructions by class."""
-    model: LoopModel | None = None
-    """What bounds the kernels in a model, where there is one."""
-    code_bytes: int | None = None
+    metrics: StaticMetrics = field(default_factory=StaticMetrics)
 
 
 @dataclass
@@ -49,7 +39,8 @@ class KernelBuild:
     """Kernels of vectors; from the stage `distributed` on a `gpu.module` of what one lane does."""
     vendor: "Vendor"
     tiling: WarpTiling
-    strategy: Strategy = DEFAULT
+    strategy: GpuOptions = DEFAULT
+    """What is decided of each option."""
     longest_first: bool = True
     """Whether the points of a grid with the longest loops come first."""
     buffers: list[tuple[Buffer, ...]] = field(default_factory=list)

@@ -11,7 +11,7 @@ from harness.emulator.saved_code import ImageCode, save
 from harness.problem.case import Case
 from harness.targets.executors import choose
 from harness.targets.gpu.kernel_build import DeviceCode
-from harness.targets.gpu.kernel_metrics import KernelMetrics, combine
+from harness.targets.gpu.kernel_metrics import LARGEST, combine
 from harness.targets.gpu.launch import GpuLaunch
 
 EMULATOR_LOADER = Loader(
@@ -61,16 +61,8 @@ def execution(
 def static_metrics(code: DeviceCode, launch: GpuLaunch) -> StaticMetrics:
     """Return what launches say of kernels, and the vendor's tools."""
     launched = [
-        KernelMetrics(shared_bytes=kernel.shared_bytes, workgroup_size=kernel.threads)
+        StaticMetrics(shared_bytes=kernel.shared_bytes, workgroup_size=kernel.threads)
         for kernel in launch.kernels
     ]
-    return combine([*launched, *code.kernels]).model_copy(
-        update={
-            "occupancy": code.occupancy,
-            "intrinsics": code.intrinsics,
-            "instructions": dict(code.instructions),
-            "model": code.model,
-            "code_bytes": code.code_bytes,
-            "workspace_bytes": launch.workspace_bytes,
-        }
-    )
+    needs = combine([*launched, code.metrics]).model_dump(include={"spills", *LARGEST})
+    return code.metrics.model_copy(update={**needs, "workspace_bytes": launch.workspace_bytes})

@@ -187,7 +187,7 @@ def _on_kernels(
 
 def _stage(kernel: ir.OpView, build: KernelBuild) -> None:
     if build.vendor.staging is not None:
-        stage_matrix_operands(kernel, build.vendor.staging, build.strategy.staging_slots, build.tiling)
+        stage_matrix_operands(kernel, build.vendor.staging, build.strategy.staging_slots or 1, build.tiling)
 
 
 def _reads_again(build: KernelBuild) -> bool:

@@ -8,7 +8,7 @@ from harness import plugins
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.targets.cuda.vendor import nvidia_vendor
-from harness.targets.gpu.strategy import GpuOptions, choose
+from harness.targets.gpu.strategy import GpuOptions, choose, left_open
 from harness.targets.gpu.tile_choice import WorkgroupTile, busy_share
 from harness.targets.gpu.vendor import Vendor
 from harness.targets.gpu.workgroup import Workgroup
@@ -91,7 +91,7 @@ def test_what_options_say_is_not_chosen() -> None:
     options = GpuOptions(**given)
     chosen = choose(tile(head_dim=128), options)
     assert {name: getattr(chosen, name) for name in given} == given
-    assert chosen.chosen(options) == {"staging_slots": chosen.staging_slots}
+    assert left_open(options, chosen) == {"staging_slots": chosen.staging_slots}
 
 
 def test_the_tile_of_parameters_is_the_one_that_counts() -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.targets.xegpu.device_code import device_code
 from harness.targets.xegpu.instruction_classes import instruction_classes
+from harness.targets.xegpu.lowering import metrics
 
 HEAD = """
 \tOpName %40 "kernel"
@@ -55,5 +55,5 @@ def test_each_instruction_has_a_class(opcode: str, operands: str, expected: str)
 
 
 def test_the_code_names_its_matrix_instruction() -> None:
-    code = device_code(HEAD + BODY, b"1234")
+    code = metrics(HEAD + BODY, b"1234")
     assert (code.intrinsics, code.code_bytes) == ("intel_sub_group_f16_f16_matrix_mad_k16", 4)
