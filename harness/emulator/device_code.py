@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from harness.emulator.devices import Device
 from harness.emulator.importing import imported
-from harness.emulator.loading import LoadedKernel, load
-from harness.emulator.machine_code import object_file
+from harness.emulator.loading import LoadedKernel, load, object_file
 from harness.emulator.retarget.retargeted import Retargeted
 
 

@@ -300,6 +300,26 @@ def test_a_split_barrier_orders_what_is_before_the_signal_and_after_the_wait():
     assert "race" in kinds(split(NEAR, SIGNAL, PUT, WAIT, near), block=32, settings=settings)
 
 
+def test_a_barrier_forgets_those_whose_phase_has_ended():
+    """Two warps write and meet; two others, which meet afterwards at the same barrier, do not come after them."""
+    meet = sync(1, 64)
+    text = program(
+        "%is_writer = icmp ult i32 %warp, 2",
+        "br i1 %is_writer, label %write, label %read",
+    )
+    body = f"""write:
+  {PUT}
+  {meet}
+  ret void
+read:
+  {meet}
+  %other = xor i32 %thread, 64
+  %place = getelementptr i32, ptr addrspace(3) @shared, i32 %other
+  %taken = load i32, ptr addrspace(3) %place
+  ret void"""
+    assert "race" in kinds(text.replace("  ret void", body), block=128)
+
+
 # ------------------------------------------------------------------ bounds of shared arrays
 
 ARRAYS = (

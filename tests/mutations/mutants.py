@@ -484,7 +484,7 @@ MUTANTS = {
     ),
     "worst-burst": Mutant(
         "the peak is the worst of its bursts",
-        "harness/targets/cpu/bursts.py",
+        "harness/targets/cpu/peak.py",
         "best_bursts_per_second",
         "return max(",
         "return min(",

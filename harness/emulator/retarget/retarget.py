@@ -12,7 +12,7 @@ from harness.codegen.ir.walk import operations_within
 from harness.emulator.models.model import Model
 from harness.emulator.retarget import building as b
 from harness.emulator.retarget.accesses import ACCESSES, MASKED, LaneMemory, check_access
-from harness.emulator.retarget.entries import add_entry, is_kernel
+from harness.emulator.retarget.entries import add_entry, is_kernel, is_shared, placed, replace_address
 from harness.emulator.retarget.inline_assembly import expand_assembly
 from harness.emulator.retarget.intrinsics import (
     ARGUMENT_BYTES,
@@ -22,7 +22,6 @@ from harness.emulator.retarget.intrinsics import (
     model_of,
 )
 from harness.emulator.retarget.retargeted import REGION, KernelDescription, Retargeted, SharedArray, Site
-from harness.emulator.retarget.shared_arrays import is_shared, placed, replace_address
 from harness.emulator.retarget.types import bytes_of, flat
 from harness.emulator.retarget.whitelist import PLAIN, WITHOUT_EFFECT
 from harness.system.errors import BuildError

@@ -14,9 +14,9 @@ from jinja2 import Template
 
 from harness.system.machine.memory import available_bytes
 from harness.system.machine.system import cache_sizes
-from harness.targets.cpu.bursts import best_bursts_per_second
 from harness.targets.cpu.chip import chip
 from harness.targets.cpu.object_code import compiled_here
+from harness.targets.cpu.peak import best_bursts_per_second
 
 MEMORY = "memory"
 """What is behind all caches."""

@@ -7,10 +7,9 @@ from harness.targets.base import Stage
 from harness.targets.cuda import ptxas
 from harness.targets.cuda.chips import CHIPS
 from harness.targets.cuda.device_code import device_code
-from harness.targets.gpu.kernel_build import KernelBuild, on_module
-from harness.targets.gpu.llvm_ir import to_llvm_ir
-from harness.targets.gpu.own_operations import by_intrinsic, replace_operations
-from harness.targets.lowering.transforms import CANONICALIZE, run_passes
+from harness.targets.gpu.kernel_build import KernelBuild, on_module, to_llvm_ir
+from harness.targets.gpu.own_operations import by_intrinsic
+from harness.targets.lowering.transforms import CANONICALIZE, replace_operations, run_passes
 
 APPROXIMATIONS = {
     "math.exp2": by_intrinsic("llvm.nvvm.ex2.approx.ftz.f"),

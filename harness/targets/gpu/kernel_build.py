@@ -5,12 +5,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mlir import ir
+from mlir.dialects.llvm import translate_module_to_llvmir
 
 from harness.artifact.artifact import StaticMetrics
 from harness.codegen.layouts.analysis import LayoutAnalysis
 from harness.codegen.layouts.warp_tiling import WarpTiling
 from harness.emulator.device_code import EmulatorCode
 from harness.system.errors import BuildError
+from harness.targets.base import Stage
 from harness.targets.gpu.kernel_function import KernelShape
 from harness.targets.gpu.launch import GpuKernel
 from harness.targets.gpu.strategy import DEFAULT, GpuOptions
@@ -95,3 +97,18 @@ def on_module(change: Callable[[ir.Module], None]) -> Callable[[KernelBuild], st
 def verified_text(module: ir.Module) -> str:
     """Return a module as text that has been verified just now: `str` would do it again."""
     return module.operation.get_asm(assume_verified=True)
+
+
+def to_llvm_ir(triple: str, data_layout: Callable[[str], str] | None = None) -> Stage:
+    """Return the stage for a target triple, with the data layout of a chip where there is one."""
+
+    def run(build: KernelBuild) -> str:
+        flat = ir.Module.create()
+        for operation in list(build.module.body.operations[0].regions[0].blocks[0].operations):
+            flat.body.append(operation)
+        layout = "" if data_layout is None else f'target datalayout = "{data_layout(build.vendor.chip)}"\n'
+        header = f'{layout}target triple = "{triple}"\n'
+        build.llvm_ir = header + translate_module_to_llvmir(flat.operation)
+        return build.llvm_ir
+
+    return Stage("llvm-ir", "LLVM IR", run, "ll")

@@ -18,7 +18,6 @@ from harness.targets.gpu.matrix_operands import narrow_matrix_operands
 from harness.targets.gpu.prefetches import prefetch_next_tiles
 from harness.targets.gpu.product_order import compute_just_in_time, load_by_step, multiply_by_step
 from harness.targets.gpu.rereading import has_room, read_again_in_loops
-from harness.targets.gpu.scores_ahead import compute_scores_ahead
 from harness.targets.gpu.staging import stage_matrix_operands
 from harness.targets.gpu.vendor import Vendor
 from harness.targets.gpu.wide_stores import store_wide
@@ -57,15 +56,6 @@ def to_llvm_ir(vendor: Vendor) -> tuple[Stage, ...]:
             "matrix-operands",
             "products take their operands in the type that is stored",
             on_module(narrow_matrix_operands),
-        ),
-        Stage(
-            "scores-ahead",
-            "the next tile's scores before the softmax of this one",
-            _on_kernels(
-                lambda kernel, build: compute_scores_ahead(kernel),
-                lambda build: build.strategy.scores == "ahead",
-                simplifies=True,
-            ),
         ),
         Stage(
             "staged",

@@ -10,7 +10,6 @@ from harness.targets.gpu.vendor import Slots, Vendor
 
 QueryOperand = Literal["registers", "shared-memory"]
 RowSums = Literal["after-loop", "every-tile"]
-Scores = Literal["ahead", "in-turn"]
 OutputStores = Literal["wide", "direct"]
 OperandLoads = Literal["one-step", "several-steps"]
 ProductOrder = Literal["by-step", "by-fragment"]
@@ -28,8 +27,6 @@ class GpuOptions(TargetOptions):
     with the other goes on."""
     row_sums: RowSums | None = None
     """When lanes add up their parts of a row's sum."""
-    scores: Scores | None = None
-    """`ahead`: a loop computes the scores of its next tile before the softmax of this one."""
     output_stores: OutputStores | None = None
     """Whether results pass through shared memory, so that lanes store 16 bytes of a row, where that makes
     fewer stores and needs no more memory, or are stored as lanes hold them."""
@@ -59,7 +56,6 @@ def choose(tile: WorkgroupTile, options: GpuOptions) -> GpuOptions:
 
     Where registers are full, Q leaves them, K and V have one slot each, and loads are for one step of a
     product.  Products go by step where K as a whole takes more registers than the vendor grants an operand.
-    Scores are computed in turn: ahead they do not pay for their registers yet, in the model.
 
     Raises `UnsupportedError` for prefetches that it has no form of.
     """
@@ -70,7 +66,6 @@ def choose(tile: WorkgroupTile, options: GpuOptions) -> GpuOptions:
         query_operand=operand,
         staging_slots=options.staging_slots or _slots(tile, holds_query=holds_query),
         row_sums=options.row_sums or ("every-tile" if _spares_loop(tile, is_full) else "after-loop"),
-        scores=options.scores or "in-turn",
         output_stores=options.output_stores or "wide",
         operand_loads=options.operand_loads or ("one-step" if is_full else "several-steps"),
         product_order=options.product_order or ("by-step" if _goes_by_step(tile, is_full) else "by-fragment"),

@@ -8,9 +8,8 @@ from mlir import ir
 from harness.codegen.ir.walk import operations_within
 from harness.system.toolchains import amd
 from harness.targets.base import Stage
-from harness.targets.gpu.kernel_build import DeviceCode, KernelBuild, on_module
+from harness.targets.gpu.kernel_build import DeviceCode, KernelBuild, on_module, to_llvm_ir
 from harness.targets.gpu.kernel_metrics import combine, instructions, least_occupancy, registers_by_kernel
-from harness.targets.gpu.llvm_ir import to_llvm_ir
 from harness.targets.lowering.transforms import run_passes
 from harness.targets.object_files import code_bytes
 from harness.targets.rocm.chips import CHIPS, Chip, Feature, occupancy

@@ -7,12 +7,10 @@ from mlir import ir
 from harness.artifact.artifact import StaticMetrics
 from harness.system.toolchains import intel, spirv_val
 from harness.targets.base import Stage
-from harness.targets.gpu.kernel_build import DeviceCode, KernelBuild, on_module
+from harness.targets.gpu.kernel_build import DeviceCode, KernelBuild, on_module, to_llvm_ir
 from harness.targets.gpu.kernel_metrics import instructions
-from harness.targets.gpu.llvm_ir import to_llvm_ir
-from harness.targets.gpu.own_operations import replace_operations
 from harness.targets.gpu.pointer_arguments import take_pointers
-from harness.targets.lowering.transforms import run_passes
+from harness.targets.lowering.transforms import replace_operations, run_passes
 from harness.targets.xegpu.chips import SUB_GROUP
 from harness.targets.xegpu.device import SPIRV_FILE
 from harness.targets.xegpu.instruction_classes import instruction_classes

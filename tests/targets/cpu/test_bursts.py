@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.targets.cpu import bursts
+from harness.targets.cpu import peak as bursts
 
 
 def nothing(thread: int) -> None:

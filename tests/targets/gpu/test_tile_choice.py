@@ -56,7 +56,7 @@ def tile(vendor: Vendor = A100, queries: int = 128, **fields: object) -> Workgro
             {"query_operand": "registers", "staging_slots": 2, "product_order": "by-fragment"},
         ),
         (tile(queries=64, head_dim=64), {"product_order": "by-fragment", "operand_loads": "several-steps"}),
-        (tile(head_dim=64), {"row_sums": "after-loop", "scores": "in-turn", "output_stores": "wide"}),
+        (tile(head_dim=64), {"row_sums": "after-loop", "output_stores": "wide"}),
         # wide rows fill registers: Q leaves them, a slot is given up, loads are for one step
         (
             tile(head_dim=128),
@@ -83,7 +83,6 @@ def test_what_options_say_is_not_chosen() -> None:
     given = {
         "query_operand": "registers",
         "row_sums": "every-tile",
-        "scores": "ahead",
         "output_stores": "direct",
         "operand_loads": "several-steps",
         "product_order": "by-fragment",

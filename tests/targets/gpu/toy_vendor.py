@@ -16,8 +16,7 @@ from harness.emulator.devices import Device
 from harness.emulator.devices import Vendor as EmulatedVendor
 from harness.emulator.models import intel
 from harness.targets.base import Stage
-from harness.targets.gpu.kernel_build import DeviceCode, KernelBuild, on_module
-from harness.targets.gpu.llvm_ir import to_llvm_ir
+from harness.targets.gpu.kernel_build import DeviceCode, KernelBuild, on_module, to_llvm_ir
 from harness.targets.gpu.pointer_arguments import take_pointers
 from harness.targets.gpu.vendor import CodeGeneration, Multiprocessors, Vendor
 from harness.targets.lowering.transforms import run_passes
