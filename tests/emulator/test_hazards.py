@@ -317,7 +317,8 @@ read:
   %place = getelementptr i32, ptr addrspace(3) @shared, i32 %other
   %taken = load i32, ptr addrspace(3) %place
   ret void"""
-    assert "race" in kinds(text.replace("  ret void", body), block=128)
+    settings = LaunchSettings(orders=(FORWARD,))
+    assert "race" in kinds(text.replace("  ret void", body), block=128, settings=settings)
 
 
 # ------------------------------------------------------------------ bounds of shared arrays
