@@ -301,7 +301,7 @@ def test_a_split_barrier_orders_what_is_before_the_signal_and_after_the_wait():
 
 
 def test_a_barrier_forgets_those_whose_phase_has_ended():
-    """Two warps write and meet; two others, which meet afterwards at the same barrier, do not come after them."""
+    """Two warps that meet at a barrier after two others have met there do not come after these."""
     meet = sync(1, 64)
     text = program(
         "%is_writer = icmp ult i32 %warp, 2",

@@ -10,8 +10,8 @@ from mlir import ir
 from mlir.dialects import llvm
 
 from harness.emulator.retarget import building as b
+from harness.emulator.retarget.building import bytes_of
 from harness.emulator.retarget.retargeted import REGION, KernelDescription, SharedArray
-from harness.emulator.retarget.types import bytes_of
 from harness.system.errors import BuildError
 
 SHARED_SPACE = 3

@@ -10,10 +10,10 @@ import numpy as np
 
 from harness.artifact.artifact import Artifact
 from harness.emulator import ARTIFACT_FOLDER
+from harness.emulator.device_code import load_saved
 from harness.emulator.launching import MAXIMUM_PROCESSES, DeviceBuffer, LaunchSettings, launch
 from harness.emulator.loading import LoadedKernel
 from harness.emulator.native_library import ONE_AT_A_TIME
-from harness.emulator.saved_code import load_saved
 from harness.system.errors import EmulatorFindingsError
 from harness.system.machine.cores import allotted_cores
 from harness.targets.gpu.driver import Driver, Enqueue

@@ -10,11 +10,11 @@ from harness.codegen.ir.walk import functions_of
 from harness.codegen.layouts.analysis import LayoutAnalysis
 from harness.codegen.layouts.partial_sums import defer_row_sums
 from harness.targets.base import Stage
-from harness.targets.gpu.emulation import EMULATED, emulate
 from harness.targets.gpu.kept_tiles import keep_in_shared_memory
 from harness.targets.gpu.kernel_build import KernelBuild, on_module, verified_text
 from harness.targets.gpu.kernel_function import distribute_kernel, gpu_module
 from harness.targets.gpu.matrix_operands import narrow_matrix_operands
+from harness.targets.gpu.packaging import EMULATED, emulate
 from harness.targets.gpu.prefetches import prefetch_next_tiles
 from harness.targets.gpu.product_order import compute_just_in_time, load_by_step, multiply_by_step
 from harness.targets.gpu.rereading import has_room, read_again_in_loops

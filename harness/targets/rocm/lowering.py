@@ -16,6 +16,7 @@ from harness.targets.rocm.chips import CHIPS, Chip, Feature, occupancy
 from harness.targets.rocm.code_object import (
     CODE_OBJECT_FILE,
     MATRIX_INSTRUCTION,
+    instruction_classes,
     kernel_metrics,
     spilled_registers,
 )
@@ -25,7 +26,6 @@ from harness.targets.rocm.cut_tiles import (
     mark_loops_over_cut_tiles,
     without_annotations,
 )
-from harness.targets.rocm.instruction_classes import instruction_classes
 from harness.targets.rocm.own_instructions import use_instructions
 
 

@@ -16,10 +16,10 @@ from sweeps import sweep
 
 from harness.artifact.bound_call import BoundCall
 from harness.artifact.checked_executable import CheckedExecutable
+from harness.emulator.device_code import load_saved, save
 from harness.emulator.drivers.registry import load_image
 from harness.emulator.findings import FindingKind
 from harness.emulator.launching import FORWARD, REVERSED, LaunchSettings
-from harness.emulator.saved_code import load_saved, save
 from harness.oracle.expected import expect
 from harness.problem.dtypes import numpy_dtype
 from harness.problem.inputs import make_inputs
