@@ -488,7 +488,7 @@ MUTANTS = {
         "best_bursts_per_second",
         "return max(",
         "return min(",
-        "tests/targets/cpu/test_bursts.py::test_the_best_try_counts",
+        "tests/targets/cpu/test_peak.py::test_the_best_try_counts",
     ),
     "worst-bandwidth": Mutant(
         "the bandwidth of a run is its worst sample",
