@@ -17,10 +17,7 @@ Work = Callable[[int], object]
 
 
 def best_bursts_per_second(work: Work, threads: int, bursts: int) -> float:
-    """Return the bursts of all threads in a second, the best of so many tries.
-
-    A peak is what the machine can do when nothing disturbs it.
-    """
+    """Return the bursts of all threads in a second, the best of so many tries."""
     together = threading.Barrier(threads)
     with ThreadPoolExecutor(threads) as pool:
         return max(bursts_per_second(pool, work, together) for _ in range(bursts))

@@ -1,7 +1,7 @@
 """The pipeline of the CPU target: from tiled kernels on tensors to object code, stage by stage."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mlir import ir
@@ -10,7 +10,6 @@ from mlir.dialects import vector
 from harness.codegen.ir import builder as b
 from harness.codegen.ir.walk import functions_of, operations_within
 from harness.codegen.rewrites.simplifications import decompose_all_pads
-from harness.system.errors import BuildError
 from harness.targets.base import Stage
 from harness.targets.cpu.chip import Chip
 from harness.targets.cpu.exponential import expand_exponentials
@@ -63,14 +62,7 @@ class CpuBuild:
     kernels: tuple[Kernel, ...] = ()
     """How each kernel is called, from the stage `threaded` on."""
     llvm_ir: str = ""
-    code: ObjectCode | None = None
-
-    @property
-    def object_code(self) -> ObjectCode:
-        """The machine code, when the pipeline has ended."""
-        if self.code is None:
-            raise BuildError("the pipeline made no object code")
-        return self.code
+    code: ObjectCode = field(init=False)
 
 
 def compile_kernels(build: CpuBuild, folder: Path) -> StageRecorder:
@@ -78,7 +70,7 @@ def compile_kernels(build: CpuBuild, folder: Path) -> StageRecorder:
     stages = StageRecorder(folder, STAGES)
     build.module.operation.verify()
     stages.run_all(STAGES, build)
-    (folder / OBJECT_FILE).write_bytes(build.object_code.object_file)
+    (folder / OBJECT_FILE).write_bytes(build.code.object_file)
     return stages
 
 

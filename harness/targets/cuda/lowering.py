@@ -56,21 +56,18 @@ def _emit_ptx(build: KernelBuild) -> str:
     chip = build.vendor.chip
     version = f"-mattr=+ptx{CHIPS[chip].ptx}"
     build.assembly = run_llvm_tool("llc", ["-O3", "-disable-lsr", f"-mcpu={chip}", version], build.llvm_ir)
-    build.device_code = device_code(build.assembly, None, build.kernels, chip)
+    build.code = device_code(build.assembly, None, build.kernels, chip)
     return build.assembly
 
 
 def _assemble(build: KernelBuild) -> str | None:
-    """Return the assembly that machine code was made of, which tells ptxas more where it spilled.
-
-    None where there is no ptxas, or it does not know the chip.
-    """
+    """Return the assembly that machine code was made of, which tells ptxas more where it spilled."""
     chip = build.vendor.chip
     assembled = ptxas.assemble(build.assembly.encode(), chip, build.kernels)
     if assembled is None:
         return None
     build.assembly = assembled.ptx.decode()
-    build.device_code = device_code(build.assembly, assembled, build.kernels, chip)
+    build.code = device_code(build.assembly, assembled, build.kernels, chip)
     return build.assembly
 
 

@@ -11,7 +11,6 @@ from harness.artifact.artifact import StaticMetrics
 from harness.codegen.layouts.analysis import LayoutAnalysis
 from harness.codegen.layouts.warp_tiling import WarpTiling
 from harness.emulator.device_code import EmulatorCode
-from harness.system.errors import BuildError
 from harness.targets.base import Stage
 from harness.targets.gpu.kernel_function import KernelShape
 from harness.targets.gpu.launch import GpuKernel
@@ -52,7 +51,7 @@ class KernelBuild:
     """How each kernel is launched."""
     llvm_ir: str = ""
     assembly: str = ""
-    device_code: DeviceCode | None = None
+    code: DeviceCode = field(init=False)
     """From the vendor's stages of emission on."""
     emulation: EmulatorCode | str = ""
     """The kernels for the emulator, or why it does not run them."""
@@ -70,13 +69,6 @@ class KernelBuild:
             )
             for shape, held in zip(self.shapes, self.buffers, strict=True)
         )
-
-    @property
-    def code(self) -> DeviceCode:
-        """The device's code, when the pipeline has ended."""
-        if self.device_code is None:
-            raise BuildError("the vendor's stages made no device code")
-        return self.device_code
 
     @property
     def bank_conflicts(self) -> int:

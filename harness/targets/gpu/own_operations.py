@@ -10,10 +10,7 @@ from harness.targets.lowering.transforms import Replacement
 
 
 def by_intrinsic(intrinsic: str) -> Replacement:
-    """Return what replaces an operation on f32, or on vectors of it, by calls of an intrinsic.
-
-    The replacement raises `BuildError` for other types.
-    """
+    """Return what replaces an operation on f32, or on vectors of it, by calls of an intrinsic."""
 
     def replacement(operation: ir.OpView) -> ir.Value:
         return call(operation.name, list(operation.operands))

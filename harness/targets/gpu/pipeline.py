@@ -38,10 +38,7 @@ from harness.targets.lowering.whole_buffers import index_whole_buffers
 
 
 def stages(vendor: Vendor, route: Sequence[Stage] | None = None) -> tuple[Stage, ...]:
-    """Return all stages for a vendor's chip, in order.
-
-    `route` are the stages up to LLVM IR, where they are not those of every GPU.
-    """
+    """Return all stages for a vendor's chip, in order."""
     route = to_llvm_ir(vendor) if route is None else route
     return (*route, *vendor.code_generation().emission, EMULATED)
 

@@ -64,11 +64,7 @@ class Workgroup:
 
     @cached_property
     def key_multiple(self) -> int:
-        """What the keys of a tile are a multiple of.
-
-        As products take them, and, where tiles are copied to shared memory, rows of K and V that all warps
-        copy at once.
-        """
+        """What the keys of a tile are a multiple of."""
         if self.vendor.staging is None:
             return self.unit
         size, widths = itemsize(self.asked.dtype), (self._wide.head_dim, self._wide.head_dim_v)

@@ -100,7 +100,7 @@ def _assemble(build: KernelBuild) -> str:
     }
     metrics = combine(kernels).model_copy(update=known)
     build.assembly = assembly
-    build.device_code = DeviceCode(code_object, {CODE_OBJECT_FILE: code_object}, metrics)
+    build.code = DeviceCode(code_object, {CODE_OBJECT_FILE: code_object}, metrics)
     return assembly
 
 

@@ -68,7 +68,7 @@ def _emit(build: KernelBuild) -> str:
     intel.require_valid(build.assembly)
     image = intel.binary(build.llvm_ir)
     spirv_val.validate(image)
-    build.device_code = DeviceCode(image, {SPIRV_FILE: image}, metrics(build.assembly, image))
+    build.code = DeviceCode(image, {SPIRV_FILE: image}, metrics(build.assembly, image))
     return build.assembly
 
 

@@ -99,7 +99,7 @@ def _to_opencl(module: ir.Module) -> None:
 
 
 def _emit(build: KernelBuild) -> str:
-    build.device_code = DeviceCode(image=build.llvm_ir.encode(), files={"kernels.ll": build.llvm_ir.encode()})
+    build.code = DeviceCode(image=build.llvm_ir.encode(), files={"kernels.ll": build.llvm_ir.encode()})
     return build.llvm_ir
 
 
