@@ -158,10 +158,9 @@ def test_a_system_that_starts_no_more_threads_is_told(monkeypatch):
     def refused(*arguments: object) -> None:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(call._pool, "submit", refused)
-    with pytest.raises(
-        HarnessError, match=r"^cannot start 2 threads: can't start new thread; ask for fewer$"
-    ):
+    told = r"^cannot start 2 threads: can't start new thread; ask for fewer$"
+    with monkeypatch.context() as patched, pytest.raises(HarnessError, match=told):
+        patched.setattr(call._pool, "submit", refused)
         call.run()
     call.run()
     assert expect(make_inputs(PROBLEM), PROBLEM).check(call.output()).ok
