@@ -2,7 +2,7 @@
 
 import re
 
-from harness.targets.rocm.instruction_classes import instruction_classes
+from harness.targets.rocm.code_object import instruction_classes
 
 LABEL = re.compile(r"^(\.LBB\w+):")
 BRANCH = re.compile(r"^\s+s_c?branch\w*\s+(\.LBB\w+)")

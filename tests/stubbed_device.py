@@ -6,10 +6,10 @@ from pathlib import Path
 
 from harness.artifact.artifact import Artifact
 from harness.emulator import ARTIFACT_FOLDER
+from harness.emulator.device_code import load_saved
 from harness.emulator.drivers.registry import LoadedImage, load_image, prepare_launches, registered
 from harness.emulator.drivers.stub import VERSIONED_CUDA, StubDriver, stub
 from harness.emulator.launching import LaunchSettings
-from harness.emulator.saved_code import load_saved
 
 
 @contextmanager

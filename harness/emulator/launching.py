@@ -54,7 +54,7 @@ class DeviceBuffer:
     def of(cls, array: np.ndarray, name: str) -> "DeviceBuffer":
         """Return a buffer that holds a copy of an array and that kernels may only read."""
         buffer = cls(array.nbytes, name, is_writable=False)
-        buffer.view(array.dtype, array.shape)[...] = array
+        buffer.write(array)
         return buffer
 
     def view(self, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
@@ -65,9 +65,26 @@ class DeviceBuffer:
         raw = (ctypes.c_uint8 * size).from_address(self.address)
         return np.frombuffer(memoryview(raw), dtype=np.uint8).view(dtype).reshape(tuple(shape))
 
+    def write(self, array: np.ndarray) -> None:
+        """Copy an array."""
+        self.view(array.dtype, array.shape)[...] = array
+
+    def fill(self, byte: int) -> None:
+        """Set every byte."""
+        self.view(np.dtype(np.uint8), (self.bytes,)).fill(byte)
+
+    def read(self, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
+        """Return a copy of the contents."""
+        return self.view(dtype, shape).copy()
+
     def free(self) -> None:
         """Give the memory back."""
-        library().emulator_free(ctypes.c_void_p(self.address))
+        free(self.address)
+
+
+def free(address: int) -> None:
+    """Give the memory of a buffer back."""
+    library().emulator_free(ctypes.c_void_p(address))
 
 
 Argument = DeviceBuffer | np.generic
@@ -82,17 +99,11 @@ def launch(
     shared_bytes: int = 0,
     settings: LaunchSettings | None = None,
 ) -> Report:
-    """Run a kernel once; buffers hold its results afterwards.
+    """Run a kernel once on `grid` workgroups of `block` threads; buffers hold its results afterwards.
 
-    Args:
-        kernel: the kernel.
-        grid: workgroups in x, y and z.
-        block: threads of a workgroup in x, y and z.
-        arguments: buffers, and scalars as NumPy scalars of the size that the kernel takes.
-        shared_bytes: size of the shared array that has none in the code.
-        settings: processes, orders and checks.
-
-    Raises `InputError` for arguments that do not fit, `HarnessError` where the kernel crashed.
+    Scalars are NumPy scalars of the size that the kernel takes; `shared_bytes` is the size of the shared
+    array that has none in the code.  Raises `InputError` for arguments that do not fit, and
+    `HarnessError` where the kernel crashed.
     """
     settings = settings or LaunchSettings()
     outcome = CLaunchOutcome()

@@ -1,4 +1,4 @@
-"""Retargeted kernels in this process's memory."""
+"""Retargeted code as x86-64 object files, and loaded into this process's memory."""
 
 import ctypes
 from dataclasses import dataclass, field
@@ -6,11 +6,40 @@ from dataclasses import dataclass, field
 import llvmlite.binding as llvm
 
 from harness.emulator.devices import Device
-from harness.emulator.machine_code import target_machine
 from harness.emulator.native_library import ONE_AT_A_TIME, library
 from harness.emulator.retarget.retargeted import REGION, KernelDescription, Retargeted, Site
 from harness.emulator.structures import CKernel, CMemoryRange
 from harness.system.errors import BuildError
+from harness.system.toolchains.host_llvm import initialize_llvm
+
+CPU = "x86-64-v3"
+"""With AVX-512 LLVM 22 aborts on some one-element vectors of bits that device code is full of."""
+
+LEVEL = 0
+"""Optimisation: the device's compiler has optimised the code already, and what runs is models and checks, so
+that more of it here takes longer than it saves."""
+
+
+def target_machine() -> llvm.TargetMachine:
+    """Return the code generator for the CPU that the emulator runs on."""
+    initialize_llvm()
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=CPU, features="", opt=LEVEL, codemodel="jitdefault", jit=True
+    )
+
+
+def object_file(llvm_ir: str) -> bytes:
+    """Compile LLVM IR to an object file; raises `BuildError` with LLVM's message."""
+    machine = target_machine()
+    try:
+        module = llvm.parse_assembly(llvm_ir)
+        module.triple = machine.triple
+        module.data_layout = str(machine.target_data)
+        module.verify()
+    except RuntimeError as error:
+        raise BuildError(f"LLVM refuses the retargeted code: {str(error).splitlines()[0]}") from error
+    return machine.emit_object(module)
+
 
 RUNTIME_SYMBOLS = (
     "emulator_load_address",

@@ -70,13 +70,7 @@ def driver_file(driver: str, name: str) -> Path:
 
 
 def _compiled(name: str, sources: Sequence[Path], arguments: Sequence[str]) -> Path:
-    """Return a shared library from the cache, compiling it if it is not there as it was compiled.
-
-    Args:
-        name: what its file's name begins with.
-        sources: C files.
-        arguments: for compiler and linker, after the files.
-    """
+    """Return a shared library from the cache, compiling it if it is not there; arguments follow the files."""
     command = compiler()
     if command is None:
         raise UnsupportedError(MISSING)

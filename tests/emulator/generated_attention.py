@@ -61,7 +61,6 @@ GENERATED: dict[str, Form] = {
     "flash in f32": Form("flash", SINGLE_PRECISION),
     "flash of 10 queries in parts": Form("flash", FEW_QUERIES, {"kv_splits": 2}),
     "flash in large tiles": Form("flash", CAUSAL, {"tile_q": 128}, LARGE_TILES),
-    "flash with scores ahead": Form("flash", CAUSAL, {}, {"scores": "ahead"}),
     "flash by MFMA": Form("flash", CAUSAL, target="rocm:gfx942"),
     "flash by MFMA of lengths that no tile divides": Form("flash", RAGGED, target="rocm:gfx942"),
     "flash by MFMA in two slots": Form("flash", CAUSAL, {}, {"staging_slots": 2}, target="rocm:gfx942"),

@@ -10,12 +10,11 @@ import numpy as np
 from hand_written import Run
 
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
-from harness.emulator.device_code import compile_for_emulator
+from harness.emulator.device_code import ImageCode, compile_for_emulator, save
 from harness.emulator.devices import device
 from harness.emulator.drivers.registry import LoadedImage, load_image
 from harness.emulator.launching import DeviceBuffer, LaunchSettings, launch
 from harness.emulator.loading import LoadedKernel
-from harness.emulator.saved_code import ImageCode, save
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case

@@ -5,7 +5,7 @@ accesses, copies and barriers are recorded as events.
 
     call = nvidia.call_lane("nvvm_fma_rn_f", [np.float32(2), np.float32(3), np.float32(4)], np.float32)
     assert call.value == 10
-    call = nvidia.call_collective("nvvm_vote_ballot_sync", [np.int32(-1), predicates], np.uint32)
+    call = nvidia.call_collective("nvvm_shfl_sync_bfly", [mask, values, distance, control], np.uint32)
     assert call.findings == ()
 """
 

@@ -300,6 +300,27 @@ def test_a_split_barrier_orders_what_is_before_the_signal_and_after_the_wait():
     assert "race" in kinds(split(NEAR, SIGNAL, PUT, WAIT, near), block=32, settings=settings)
 
 
+def test_a_barrier_forgets_those_whose_phase_has_ended():
+    """Two warps that meet at a barrier after two others have met there do not come after these."""
+    meet = sync(1, 64)
+    text = program(
+        "%is_writer = icmp ult i32 %warp, 2",
+        "br i1 %is_writer, label %write, label %read",
+    )
+    body = f"""write:
+  {PUT}
+  {meet}
+  ret void
+read:
+  {meet}
+  %other = xor i32 %thread, 64
+  %place = getelementptr i32, ptr addrspace(3) @shared, i32 %other
+  %taken = load i32, ptr addrspace(3) %place
+  ret void"""
+    settings = LaunchSettings(orders=(FORWARD,))
+    assert "race" in kinds(text.replace("  ret void", body), block=128, settings=settings)
+
+
 # ------------------------------------------------------------------ bounds of shared arrays
 
 ARRAYS = (

@@ -9,13 +9,12 @@ import pytest
 from codegen.payloads.ir_files import check_file, files_in, first_line
 from mlir import ir
 
+from harness.targets.cpu.chip import RegisterTile
 from harness.targets.cpu.exponential import expand_exponentials
-from harness.targets.cpu.grid import loop_over_grid_range
+from harness.targets.cpu.grid import loop_over_grid_range, scratch_from_caller
 from harness.targets.cpu.lanes import queries_in_lanes
 from harness.targets.cpu.native_vectors import split_vectors
-from harness.targets.cpu.register_tile import RegisterTile
 from harness.targets.cpu.register_tiles import tile_for_registers
-from harness.targets.cpu.scratch import scratch_from_caller
 from harness.targets.cpu.vector_lowering import lower_vectors
 from harness.targets.lowering.bufferize import bufferize
 from harness.targets.lowering.vectorize import hoist_from_innermost_loops, vectorize

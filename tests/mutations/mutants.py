@@ -492,11 +492,11 @@ MUTANTS = {
     ),
     "worst-burst": Mutant(
         "the peak is the worst of its bursts",
-        "harness/targets/cpu/bursts.py",
+        "harness/targets/cpu/peak.py",
         "best_bursts_per_second",
         "return max(",
         "return min(",
-        "tests/targets/cpu/test_bursts.py::test_the_best_try_counts",
+        "tests/targets/cpu/test_peak.py::test_the_best_try_counts",
     ),
     "worst-bandwidth": Mutant(
         "the bandwidth of a run is its worst sample",

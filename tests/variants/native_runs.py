@@ -13,9 +13,8 @@ from harness.oracle.expected import Verdict, expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import Inputs, make_inputs
-from harness.targets.cpu.chip import chip
+from harness.targets.cpu.chip import RegisterTile, chip
 from harness.targets.cpu.executable import NativeExecutable
-from harness.targets.cpu.register_tile import RegisterTile
 
 GENERATED = ("flash", "naive", "unfused")
 """The variants whose code this harness generates."""

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from harness.emulator.device_code import ImageCode
 from harness.emulator.findings import Report
 from harness.emulator.launching import LaunchSettings, launch_options, report_of
 from harness.emulator.loading import LoadedKernel
 from harness.emulator.native_library import library
-from harness.emulator.saved_code import ImageCode
 from harness.emulator.structures import CKernel, CLaunchRecord
 from harness.system.errors import HarnessError
 

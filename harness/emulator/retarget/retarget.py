@@ -11,19 +11,21 @@ from mlir.dialects import llvm
 from harness.codegen.ir.walk import operations_within
 from harness.emulator.models.model import Model
 from harness.emulator.retarget import building as b
-from harness.emulator.retarget.accesses import ACCESSES, MASKED, LaneMemory, check_access
-from harness.emulator.retarget.entries import add_entry, is_kernel
-from harness.emulator.retarget.inline_assembly import expand_assembly
-from harness.emulator.retarget.intrinsics import (
+from harness.emulator.retarget.accesses import (
+    ACCESSES,
     ARGUMENT_BYTES,
+    MASKED,
     RESULT_BYTES,
+    LaneMemory,
     call_model,
+    check_access,
     intrinsic_name,
     model_of,
 )
+from harness.emulator.retarget.building import bytes_of, flat
+from harness.emulator.retarget.entries import add_entry, is_kernel, is_shared, placed, replace_address
+from harness.emulator.retarget.inline_assembly import expand_assembly
 from harness.emulator.retarget.retargeted import REGION, KernelDescription, Retargeted, SharedArray, Site
-from harness.emulator.retarget.shared_arrays import is_shared, placed, replace_address
-from harness.emulator.retarget.types import bytes_of, flat
 from harness.emulator.retarget.whitelist import PLAIN, WITHOUT_EFFECT
 from harness.system.errors import BuildError
 

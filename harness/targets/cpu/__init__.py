@@ -117,8 +117,8 @@ class CpuTarget(Target):
             executor="native" if build.chip.runs_here else "none",
             loader="harness.targets.cpu.executable:load",
             metrics=StaticMetrics(
-                code_bytes=build.object_code.code_bytes,
-                spills=build.object_code.spills,
+                code_bytes=build.code.code_bytes,
+                spills=build.code.spills,
                 workspace_bytes=launch.workspace_bytes,
                 flops_executed=flops_executed,
             ),

@@ -14,9 +14,9 @@ from jinja2 import Template
 
 from harness.system.machine.memory import available_bytes
 from harness.system.machine.system import cache_sizes
-from harness.targets.cpu.bursts import best_bursts_per_second
 from harness.targets.cpu.chip import chip
 from harness.targets.cpu.object_code import compiled_here
+from harness.targets.cpu.peak import best_bursts_per_second
 
 MEMORY = "memory"
 """What is behind all caches."""
@@ -91,11 +91,7 @@ class Level:
 
 
 def measure_bandwidths(threads: int, number: int) -> dict[str, float]:
-    """Return the bandwidth of reading from one level of memory, in bytes/s of so many threads, by its name.
-
-    Levels take turns with the number of the sample, so that none takes long; the result is empty where there
-    is no level to measure.
-    """
+    """Return the bandwidth of reading from one level of memory, in bytes/s of all threads, by its name."""
     levels = memory_levels(cache_sizes(), threads, available_bytes())
     if not levels:
         return {}

@@ -1,9 +1,64 @@
-"""The instruction sets of the CPU target, and which of them this machine has."""
+"""The instruction sets of the CPU target, which of them this machine has, and what fits their registers."""
 
 import functools
 from dataclasses import dataclass
 
-from harness.targets.cpu.register_tile import RegisterTile
+MOST_VECTORS = 3
+"""Vectors of queries in a block of accumulators: more of them spill."""
+
+WIDE_HEAD = 96
+"""From this head_dim on, 16 registers hold blocks of three vectors better than of two (measured)."""
+
+
+@dataclass(frozen=True)
+class RegisterTile:
+    """Block sizes for one instruction set.
+
+    A contraction keeps `contraction_rows` × (two or three vectors of queries) accumulators in registers:
+    at least as many independent multiply-adds as two units of four cycles' latency can have in flight,
+    and few enough to leave registers for the factors.
+    """
+
+    vector_length: int
+    """f32 elements of a vector register."""
+    registers: int
+    contraction_rows: int
+
+    @classmethod
+    def of_vector_length(cls, vector_length: int) -> "RegisterTile":
+        """Return the block sizes for vectors of this many f32 elements: AVX-512 has 32 of them, AVX2 16."""
+        if vector_length == 16:
+            return cls(vector_length, registers=32, contraction_rows=8)
+        return cls(vector_length, registers=16, contraction_rows=4)
+
+    def queries(self, head_dim: int) -> int:
+        """Return the queries of a tile, which lie in vector lanes."""
+        vectors = 3 if self.registers == 16 and head_dim >= WIDE_HEAD else 2
+        return vectors * self.vector_length
+
+    def contraction_lanes(self, lanes: int, rows: int) -> int:
+        """Return how many columns a block of accumulators takes, of which it has so many rows."""
+        return self._lanes_at_a_time(lanes, MOST_VECTORS if rows > 1 else self.contraction_rows)
+
+    def elementwise_lanes(self, lanes: int) -> int:
+        """Return how many columns elementwise operations take at a time."""
+        return self._lanes_at_a_time(lanes, self._elementwise_vectors)
+
+    def elementwise_rows(self, lanes: int) -> int:
+        """Return how many rows of so many columns elementwise operations take at a time."""
+        return max(1, self._elementwise_vectors // -(-lanes // self.vector_length))
+
+    @property
+    def _elementwise_vectors(self) -> int:
+        """Vectors at a time: the exponential needs some ten registers for constants and temporaries."""
+        return self.registers // 4
+
+    def _lanes_at_a_time(self, lanes: int, most_vectors: int) -> int:
+        """Return the largest part of the lanes in whole vectors; all lanes where none divides them."""
+        if lanes <= most_vectors * self.vector_length:
+            return lanes
+        parts = [count * self.vector_length for count in range(1, most_vectors + 1)]
+        return max((part for part in parts if lanes % part == 0), default=lanes)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import ctypes
 import itertools
 import os
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
 
@@ -100,8 +100,6 @@ class NativeCall(BoundCall):
             self._scratch = [placement.empty((largest,), np.dtype(np.uint8)) for _ in range(launch.threads)]
         self._pool = self._new_pool()
         self._process = os.getpid()
-        self._was_left = False
-        """Whether an exception has ended the last run, whose threads may still compute."""
 
     def poison(self) -> None:
         """Fill output, workspaces and scratch memory with NaN."""
@@ -128,9 +126,7 @@ class NativeCall(BoundCall):
     def run(self) -> None:
         """Run the kernels one after another, each on all threads."""
         if self._process != os.getpid():  # a fork has none of its parent's threads
-            self._pool, self._process, self._was_left = self._new_pool(), os.getpid(), False
-        if self._was_left:
-            self._wait_for_threads()
+            self._pool, self._process = self._new_pool(), os.getpid()
         for points, function, pointers in self._kernels:
             if self._pool is None:
                 function(*pointers, 0, points, self._scratch[0].ctypes.data)
@@ -142,18 +138,17 @@ class NativeCall(BoundCall):
     ) -> None:
         """Run a kernel on all threads; what ends that early, Ctrl-C too, ends it when no thread computes."""
         ranges = _ranges(points, len(self._scratch) * CHUNKS_PER_THREAD)
+        others: list[Future[None]] = []
         try:
-            others = [
-                self._submitted(pool, function, pointers, scratch, ranges) for scratch in self._scratch[1:]
-            ]
+            for scratch in self._scratch[1:]:
+                others.append(self._submitted(pool, function, pointers, scratch, ranges))
             _run_ranges(function, pointers, self._scratch[0], ranges, self)
             for other in others:
                 other.result()
         except BaseException:
-            self._was_left = True
             for _ in ranges:
                 pass  # so that no thread begins another
-            self._wait_for_threads()
+            wait(others)
             raise
 
     def _submitted(
@@ -170,13 +165,6 @@ class NativeCall(BoundCall):
         except RuntimeError as error:
             threads = len(self._scratch)
             raise HarnessError(f"cannot start {threads} threads: {error}; ask for fewer") from error
-
-    def _wait_for_threads(self) -> None:
-        """Wait until no thread of a run that was ended early computes, and get others for the next."""
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-            self._pool = self._new_pool()
-        self._was_left = False
 
     def _new_pool(self) -> ThreadPoolExecutor | None:
         others = len(self._scratch) - 1

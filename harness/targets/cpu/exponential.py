@@ -8,7 +8,7 @@ from mlir.dialects import arith
 from mlir.dialects import math as mlir_math
 
 from harness.codegen.ir import builder as b
-from harness.codegen.ir.walk import operations_within
+from harness.targets.lowering.transforms import replace_operations
 
 COEFFICIENTS = (1.0, 0.6931470037, 0.2402224243, 0.0555073358, 0.0096715130, 0.0013264727)
 """Minimax polynomial of 2^r on [−½, ½] with 2^0 exact; see `tests/targets/cpu/test_exponential.py`."""
@@ -32,12 +32,7 @@ def expand_exponentials(module: ir.Module) -> None:
     Valid for x ≤ 127.5: attention only exponentiates differences to a maximum, which are ≤ 0.
     Keeps every NaN; −inf gives exactly 0; results below 2^−126 lose precision or become 0.
     """
-    for operation in list(operations_within(module.operation)):
-        if operation.name == "math.exp2":
-            with ir.InsertionPoint(operation), operation.location:
-                result = exp2(operation.operands[0])
-            operation.results[0].replace_all_uses_with(result)
-            operation.operation.erase()
+    replace_operations(module, {"math.exp2": lambda operation: exp2(operation.operands[0])})
 
 
 def exp2(exponent: ir.Value) -> ir.Value:

@@ -13,7 +13,7 @@ from mlir.dialects.transform import structured
 
 from harness.codegen.ir import builder as b
 from harness.codegen.ir.walk import operations_within
-from harness.targets.cpu.register_tile import RegisterTile
+from harness.targets.cpu.chip import RegisterTile
 from harness.targets.lowering.transforms import run_sequence
 
 TILE_KIND = "harness.register_tile"

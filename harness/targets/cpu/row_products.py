@@ -60,10 +60,7 @@ def _multiply_in_lanes(product: ir.OpView, vector_length: int) -> None:
 
 
 def _sums_by_lane(row: ir.Value, rows: ir.Value, lanes: int) -> ir.Value:
-    """Return what each lane adds up of the products of a row with others, `[n, lanes]`.
-
-    A long row is taken in groups of parts, in a loop.
-    """
+    """Return what each lane adds up of the products of a row with others, `[n, lanes]`."""
     count, depth = rows.type.shape
     parts = depth // lanes
     group = max(number for number in range(1, MOST_PARTS + 1) if parts % number == 0)

@@ -1,18 +1,19 @@
 """The pipeline of the CPU target: from tiled kernels on tensors to object code, stage by stage."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mlir import ir
+from mlir.dialects import vector
 
-from harness.codegen.ir.walk import functions_of
+from harness.codegen.ir import builder as b
+from harness.codegen.ir.walk import functions_of, operations_within
 from harness.codegen.rewrites.simplifications import decompose_all_pads
-from harness.system.errors import BuildError
 from harness.targets.base import Stage
 from harness.targets.cpu.chip import Chip
 from harness.targets.cpu.exponential import expand_exponentials
-from harness.targets.cpu.grid import loop_over_grid_range
+from harness.targets.cpu.grid import loop_over_grid_range, scratch_from_caller
 from harness.targets.cpu.lanes import queries_in_lanes
 from harness.targets.cpu.launch import OBJECT_FILE, Kernel
 from harness.targets.cpu.native_vectors import split_vectors
@@ -20,14 +21,34 @@ from harness.targets.cpu.object_code import ObjectCode, emit_llvm_ir, emit_objec
 from harness.targets.cpu.promotion import promote_query_tiles
 from harness.targets.cpu.register_tiles import tile_for_registers
 from harness.targets.cpu.row_products import compute_rows_in_lanes
-from harness.targets.cpu.scratch import scratch_from_caller
-from harness.targets.cpu.tile_copies import copy_tiles_as_vectors
 from harness.targets.cpu.vector_lowering import lower_to_llvm, lower_vectors
 from harness.targets.lowering.bufferize import bufferize
 from harness.targets.lowering.buffers import describe_buffers
 from harness.targets.lowering.grid_order import number_longest_first
 from harness.targets.lowering.stage_recorder import StageRecorder
+from harness.targets.lowering.transforms import run_passes
 from harness.targets.lowering.vectorize import hoist_from_innermost_loops, vectorize
+
+COPY = "memref.copy"
+
+
+def copy_tiles_as_vectors(module: ir.Module) -> None:
+    """Replace copies by a read and a write of the whole tile, in place."""
+    copies = [operation for operation in operations_within(module.operation) if operation.name == COPY]
+    for copy in copies:
+        source, target = copy.operands
+        with ir.InsertionPoint(copy), copy.location:
+            element = source.type.element_type
+            tile = ir.VectorType.get(source.type.shape, element)
+            origin = [b.index(0)] * source.type.rank
+            identity = ir.AffineMap.get_identity(source.type.rank)
+            inside = [True] * source.type.rank
+            padding = b.zero(str(element))
+            read = vector.TransferReadOp(tile, source, origin, identity, padding, inside)
+            vector.TransferWriteOp(None, read.result, target, origin, identity, in_bounds=inside)
+        copy.operation.erase()
+    if copies:
+        run_passes(module, "canonicalize", "cse")
 
 
 @dataclass
@@ -41,14 +62,7 @@ class CpuBuild:
     kernels: tuple[Kernel, ...] = ()
     """How each kernel is called, from the stage `threaded` on."""
     llvm_ir: str = ""
-    code: ObjectCode | None = None
-
-    @property
-    def object_code(self) -> ObjectCode:
-        """The machine code, when the pipeline has ended."""
-        if self.code is None:
-            raise BuildError("the pipeline made no object code")
-        return self.code
+    code: ObjectCode = field(init=False)
 
 
 def compile_kernels(build: CpuBuild, folder: Path) -> StageRecorder:
@@ -56,7 +70,7 @@ def compile_kernels(build: CpuBuild, folder: Path) -> StageRecorder:
     stages = StageRecorder(folder, STAGES)
     build.module.operation.verify()
     stages.run_all(STAGES, build)
-    (folder / OBJECT_FILE).write_bytes(build.object_code.object_file)
+    (folder / OBJECT_FILE).write_bytes(build.code.object_file)
     return stages
 
 

@@ -6,7 +6,7 @@ from mlir import ir
 from mlir.dialects import arith, vector
 
 from harness.codegen.ir.walk import operations_within
-from harness.targets.lowering.transforms import run_passes, run_script
+from harness.targets.lowering.transforms import replace_operations, run_passes, run_script
 
 LOWER_CONTRACTIONS = """
 module attributes {transform.with_named_sequence} {
@@ -87,9 +87,9 @@ def lower_vectors(module: ir.Module, vector_length: int) -> None:
     script = script.replace(" AVX2", " avx2_lowering_strategy = true" if vector_length == 8 else "")
     run_script(module, LOWER_CONTRACTIONS)
     if strategy == "shuffle_16x16":
-        _lower_other_transpositions(module)
+        replace_operations(module, {"vector.transpose": _transposed_by_element})
     run_script(module, script)
-    _compare_for_maxima(module)
+    replace_operations(module, {"arith.maximumf": _larger})
     run_passes(module, "canonicalize", "cse")
 
 
@@ -138,34 +138,23 @@ def _bits_of(constant: ir.Attribute) -> ir.Attribute:
     return constant
 
 
-def _lower_other_transpositions(module: ir.Module) -> None:
-    """Write transpositions that are not 16 × 16 element by element.
+def _transposed_by_element(operation: ir.OpView) -> ir.Value | None:
+    """Write a transposition that is not 16 × 16 element by element.
 
-    The strategy for 16 × 16 would flatten them to one long vector, which cannot be cut to registers.
+    The strategy for 16 × 16 would flatten it to one long vector, which cannot be cut to registers.
     """
-    for operation in list(operations_within(module.operation)):
-        if operation.name != "vector.transpose" or operation.results[0].type.shape == [16, 16]:
-            continue
-        source, result = operation.operands[0], operation.results[0]
-        columns, rows = result.type.shape
-        with ir.InsertionPoint(operation), operation.location:
-            elements = [
-                vector.extract(source, [], [row, column]) for column in range(columns) for row in range(rows)
-            ]
-            transposed = vector.from_elements(result.type, elements)
-        result.replace_all_uses_with(transposed)
-        operation.operation.erase()
+    source, result = operation.operands[0], operation.results[0]
+    if result.type.shape == [16, 16]:
+        return None
+    columns, rows = result.type.shape
+    elements = [vector.extract(source, [], [row, column]) for column in range(columns) for row in range(rows)]
+    return vector.from_elements(result.type, elements)
 
 
-def _compare_for_maxima(module: ir.Module) -> None:
-    """Write vector maxima as compare and select: one `vmaxps` instead of three instructions for NaN.
+def _larger(maximum: ir.OpView) -> ir.Value:
+    """Write a vector maximum as compare and select: one `vmaxps` instead of three instructions for NaN.
 
     A NaN score then need not reach the maximum; it still reaches the exponential, the sum and the output.
     """
-    for operation in list(operations_within(module.operation)):
-        if operation.name == "arith.maximumf":
-            left, right = operation.operands
-            with ir.InsertionPoint(operation), operation.location:
-                larger = arith.select(arith.cmpf(arith.CmpFPredicate.OGT, left, right), left, right)
-            operation.results[0].replace_all_uses_with(larger)
-            operation.operation.erase()
+    left, right = maximum.operands
+    return arith.select(arith.cmpf(arith.CmpFPredicate.OGT, left, right), left, right)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from harness.artifact.artifact import StaticMetrics
 from harness.codegen.bounds.loop_model import LoopModel, Unmodelled
 from harness.targets.cuda import ptx
 from harness.targets.cuda.device import CUBIN_FILE, PTX_FILE
@@ -10,7 +11,7 @@ from harness.targets.cuda.kernel_bounds import kernel_bounds
 from harness.targets.cuda.multiprocessor import occupancy
 from harness.targets.cuda.ptxas import Assembled
 from harness.targets.gpu.kernel_build import DeviceCode
-from harness.targets.gpu.kernel_metrics import instructions, least_occupancy, registers_by_kernel
+from harness.targets.gpu.kernel_metrics import combine, instructions, least_occupancy, registers_by_kernel
 from harness.targets.gpu.launch import GpuKernel
 from harness.targets.object_files import code_bytes
 
@@ -22,18 +23,17 @@ def device_code(
     files = {PTX_FILE: assembly.encode()}
     intrinsics = instructions(ptx.MATRIX_INSTRUCTION, [assembly])
     if assembled is None:
-        return DeviceCode(image=assembly.encode(), files=files, intrinsics=intrinsics)
+        return DeviceCode(assembly.encode(), files, StaticMetrics(intrinsics=intrinsics))
     registers = registers_by_kernel(assembled.kernels)
-    return DeviceCode(
-        image=assembly.encode(),
-        files={**files, CUBIN_FILE: assembled.cubin},
-        kernels=assembled.kernels,
-        occupancy=least_occupancy(kernels, registers, partial(occupancy, chip=chip)),
-        intrinsics=intrinsics,
-        instructions=assembled.instructions or {},
-        model=_model(assembled.disassembly, kernels, registers, chip),
-        code_bytes=code_bytes(assembled.cubin),
-    )
+    known = {
+        "occupancy": least_occupancy(kernels, registers, partial(occupancy, chip=chip)),
+        "intrinsics": intrinsics,
+        "instructions": assembled.instructions or {},
+        "model": _model(assembled.disassembly, kernels, registers, chip),
+        "code_bytes": code_bytes(assembled.cubin),
+    }
+    metrics = combine(assembled.kernels).model_copy(update=known)
+    return DeviceCode(assembly.encode(), {**files, CUBIN_FILE: assembled.cubin}, metrics)
 
 
 def _model(

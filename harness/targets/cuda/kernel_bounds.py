@@ -82,10 +82,7 @@ def _modelled(
 
 
 def multiply_adds_per_score(kernel: GpuKernel) -> int | None:
-    """Return how many multiply-adds of matrix products each score costs: one for each column of Q and of V.
-
-    None for a kernel that has not both, which computes scores, or products with V, alone.
-    """
+    """Return how many multiply-adds of products each score costs: one for each column of Q and of V."""
     columns = _columns(kernel)
     is_f32 = any(buffer.name == "query" and buffer.dtype == "f32" for buffer in kernel.buffers)
     return None if columns is None else columns * (TF32_PRODUCTS if is_f32 else 1)

@@ -7,10 +7,9 @@ from harness.targets.base import Stage
 from harness.targets.cuda import ptxas
 from harness.targets.cuda.chips import CHIPS
 from harness.targets.cuda.device_code import device_code
-from harness.targets.gpu.kernel_build import KernelBuild, on_module
-from harness.targets.gpu.llvm_ir import to_llvm_ir
-from harness.targets.gpu.own_operations import by_intrinsic, replace_operations
-from harness.targets.lowering.transforms import CANONICALIZE, run_passes
+from harness.targets.gpu.kernel_build import KernelBuild, on_module, to_llvm_ir
+from harness.targets.gpu.own_operations import by_intrinsic
+from harness.targets.lowering.transforms import CANONICALIZE, replace_operations, run_passes
 
 APPROXIMATIONS = {
     "math.exp2": by_intrinsic("llvm.nvvm.ex2.approx.ftz.f"),
@@ -57,21 +56,18 @@ def _emit_ptx(build: KernelBuild) -> str:
     chip = build.vendor.chip
     version = f"-mattr=+ptx{CHIPS[chip].ptx}"
     build.assembly = run_llvm_tool("llc", ["-O3", "-disable-lsr", f"-mcpu={chip}", version], build.llvm_ir)
-    build.device_code = device_code(build.assembly, None, build.kernels, chip)
+    build.code = device_code(build.assembly, None, build.kernels, chip)
     return build.assembly
 
 
 def _assemble(build: KernelBuild) -> str | None:
-    """Return the assembly that machine code was made of, which tells ptxas more where it spilled.
-
-    None where there is no ptxas, or it does not know the chip.
-    """
+    """Return the assembly that machine code was made of, which tells ptxas more where it spilled."""
     chip = build.vendor.chip
     assembled = ptxas.assemble(build.assembly.encode(), chip, build.kernels)
     if assembled is None:
         return None
     build.assembly = assembled.ptx.decode()
-    build.device_code = device_code(build.assembly, assembled, build.kernels, chip)
+    build.code = device_code(build.assembly, assembled, build.kernels, chip)
     return build.assembly
 
 

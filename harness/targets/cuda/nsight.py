@@ -6,11 +6,14 @@ multiprocessor is, instructions, conflicts in shared memory, traffic.  Nothing h
 Source: Nsight Compute CLI and Profiling Guide, "Metrics Reference".
 """
 
-import csv
+import io
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+
+import numpy as np
+import pandas as pd
 
 from harness.system.errors import UnsupportedError
 from harness.system.processes.programs import run_program
@@ -57,11 +60,11 @@ def counters(folder: Path, timeout_s: float) -> dict[str, float]:
     `run_program` raises.
     """
     done = run_program(command(folder), timeout_s)
-    kernels = list(kernels_of(done.stdout))
-    if done.returncode != 0 or not kernels:
+    counted = counters_of(done.stdout)
+    if done.returncode != 0 or not counted:
         said = [line for line in (done.stdout + done.stderr).splitlines() if "ERROR" in line]
         raise UnsupportedError(f"{PROGRAM}: {(said or ['it counted nothing'])[0].strip('= ')}")
-    return together(kernels)
+    return counted
 
 
 def command(folder: Path) -> list[str]:
@@ -78,43 +81,20 @@ def command(folder: Path) -> list[str]:
     ]
 
 
-def kernels_of(output: str) -> Iterable[Mapping[str, float]]:
-    """Yield the metrics of each kernel in what `ncu` prints; those that are not known there are left out."""
-    lines = [line for line in output.splitlines() if line.startswith('"')]
-    for row in csv.DictReader(lines):
-        values = {name: _number(text) for name, text in row.items() if name is not None and "__" in name}
-        numbers = {name: value for name, value in values.items() if value is not None}
-        if numbers:  # the line below the names has units
-            yield numbers
+def counters_of(printed: str) -> dict[str, float]:
+    """Return the counters of a call of several kernels: sums, and shares weighed by how long each takes.
 
-
-def together(kernels: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    """Return the counters of a call of several kernels: sums, and shares weighed by how long each takes."""
-    each = [_by_own_names(kernel) for kernel in kernels]
-    weights = [kernel.get(DURATION, 1.0) for kernel in each]
+    A counter that is not known of one of them, `n/a`, is not known of the call.
+    """
+    lines = [line for line in printed.splitlines() if line.startswith('"')]
+    if not lines:
+        return {}
+    units = 1  # the line below the names
+    kernels = pd.read_csv(io.StringIO("\n".join(lines)), thousands=",", na_values="n/a", skiprows=[units])
     totals: dict[str, float] = {}
-    for name in SUMS:
-        if all(name in kernel for kernel in each):
-            totals[name] = sum(kernel[name] for kernel in each)
-    for name in SHARES:
-        if all(name in kernel for kernel in each) and sum(weights) > 0:
-            weighed = sum(kernel[name] * weight for kernel, weight in zip(each, weights, strict=True))
-            totals[name] = weighed / sum(weights) / 100
+    for name, spellings in {**SUMS, **SHARES}.items():
+        values = kernels.reindex(columns=list(spellings)).bfill(axis="columns").iloc[:, 0]
+        if values.notna().all():
+            weights = kernels[DURATION] / kernels[DURATION].sum()
+            totals[name] = float(values.sum() if name in SUMS else np.dot(values, weights) / 100)
     return totals
-
-
-def _by_own_names(kernel: Mapping[str, float]) -> dict[str, float]:
-    own = {DURATION: kernel[DURATION]} if DURATION in kernel else {}
-    for name, spellings in {**SHARES, **SUMS}.items():
-        value = next((kernel[spelling] for spelling in spellings if spelling in kernel), None)
-        if value is not None:
-            own[name] = value
-    return own
-
-
-def _number(text: str | None) -> float | None:
-    """Return a number as `ncu` prints it, `1,234.5`; None for a unit, or for `n/a`."""
-    try:
-        return float((text or "").replace(",", ""))
-    except ValueError:
-        return None

@@ -10,10 +10,10 @@ import numpy as np
 
 from harness.artifact.artifact import Artifact
 from harness.emulator import ARTIFACT_FOLDER
-from harness.emulator.launching import MAXIMUM_PROCESSES, DeviceBuffer, LaunchSettings, launch
+from harness.emulator.device_code import load_saved
+from harness.emulator.launching import MAXIMUM_PROCESSES, DeviceBuffer, LaunchSettings, free, launch
 from harness.emulator.loading import LoadedKernel
 from harness.emulator.native_library import ONE_AT_A_TIME
-from harness.emulator.saved_code import load_saved
 from harness.system.errors import EmulatorFindingsError
 from harness.system.machine.cores import allotted_cores
 from harness.targets.gpu.driver import Driver, Enqueue
@@ -33,26 +33,6 @@ def load(artifact: Artifact, folder: Path) -> GpuKernels:
     return GpuKernels(artifact.case.problem, plan, EmulatorDriver(kernels, settings))
 
 
-class EmulatedMemory:
-    """Memory whose accesses the emulator watches."""
-
-    def __init__(self, bytes_: int, name: str, *, is_input: bool) -> None:
-        self.buffer = DeviceBuffer(bytes_, name, is_writable=not is_input)
-        weakref.finalize(self, self.buffer.free)
-
-    def write(self, array: np.ndarray) -> None:
-        """Copy an array."""
-        self.buffer.view(array.dtype, array.shape)[...] = array
-
-    def fill(self, byte: int) -> None:
-        """Set every byte."""
-        self.buffer.view(np.dtype(np.uint8), (self.buffer.bytes,)).fill(byte)
-
-    def read(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
-        """Return a copy of the contents."""
-        return self.buffer.view(dtype, shape).copy()
-
-
 class EmulatorDriver(Driver):
     """Launches kernels on this processor, one after another."""
 
@@ -60,14 +40,15 @@ class EmulatorDriver(Driver):
         self._kernels = kernels
         self._settings = settings
 
-    def allocate(self, bytes_: int, name: str, *, is_input: bool) -> EmulatedMemory:
+    def allocate(self, bytes_: int, name: str, *, is_input: bool) -> DeviceBuffer:
         """Return memory whose accesses are watched; kernels may not write to an input."""
-        return EmulatedMemory(bytes_, name, is_input=is_input)
+        buffer = DeviceBuffer(bytes_, name, is_writable=not is_input)
+        weakref.finalize(buffer, free, buffer.address)
+        return buffer
 
-    def prepare(self, kernel: GpuKernel, arguments: Sequence[EmulatedMemory]) -> Enqueue:
+    def prepare(self, kernel: GpuKernel, arguments: Sequence[DeviceBuffer]) -> Enqueue:
         """Return what runs a kernel; it raises `EmulatorFindingsError` if a check finds something."""
-        values = [memory.buffer for memory in arguments]
-        return partial(self._launch, kernel, [*values, *[NULL] * kernel.null_arguments])
+        return partial(self._launch, kernel, [*arguments, *[NULL] * kernel.null_arguments])
 
     def turn(self) -> AbstractContextManager[object]:
         """Wait for other threads: a launch puts back what is in all buffers, those of others included."""

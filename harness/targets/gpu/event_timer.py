@@ -90,10 +90,7 @@ class EventTimer:
         min_seconds: float,
         facts: DeviceFacts,
     ) -> Sample:
-        """Time so many calls at once until `min_seconds` have passed, and watch the clocks.
-
-        `calls_seconds` returns the time of these calls, and what passed on the device meanwhile.
-        """
+        """Time so many calls at once until `min_seconds` have passed, and watch the clocks."""
         self._clocks.start_sample()
         before = self._clocks.megahertz()
         seconds, passed, taken = 0.0, 0.0, 0
@@ -139,10 +136,7 @@ class EventTimer:
 
 
 def call_graphs(capture: Callable[[Enqueue], Enqueue], empty_caches: Enqueue, launch: Enqueue) -> CallGraphs:
-    """Return the graphs by which `GRAPH_CALLS` calls are timed.
-
-    `capture` returns what launches, as one graph, all that its argument enqueues.
-    """
+    """Return the graphs by which `GRAPH_CALLS` calls are timed."""
 
     def with_calls() -> None:
         for _ in range(GRAPH_CALLS):

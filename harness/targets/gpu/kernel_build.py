@@ -1,20 +1,20 @@
 """Kernels on their way from tiles to a device's code: what the stages of the pipeline hand on."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mlir import ir
+from mlir.dialects.llvm import translate_module_to_llvmir
 
-from harness.codegen.bounds.loop_model import LoopModel
+from harness.artifact.artifact import StaticMetrics
 from harness.codegen.layouts.analysis import LayoutAnalysis
 from harness.codegen.layouts.warp_tiling import WarpTiling
 from harness.emulator.device_code import EmulatorCode
-from harness.system.errors import BuildError
+from harness.targets.base import Stage
 from harness.targets.gpu.kernel_function import KernelShape
-from harness.targets.gpu.kernel_metrics import KernelMetrics
 from harness.targets.gpu.launch import GpuKernel
-from harness.targets.gpu.strategy import DEFAULT, Strategy
+from harness.targets.gpu.strategy import DEFAULT, GpuOptions
 from harness.targets.lowering.buffers import Buffer
 
 if TYPE_CHECKING:
@@ -29,16 +29,7 @@ class DeviceCode:
     """As a driver gets it: by it the emulator knows the code."""
     files: Mapping[str, bytes]
     """What the driver's loader reads from the artifact's folder, by file name."""
-    kernels: Sequence[KernelMetrics] = ()
-    occupancy: float | None = None
-    """The least share of a multiprocessor's warps that a kernel fills, where it is known."""
-    intrinsics: str | None = None
-    """Matrix instructions, as the column of this name has them."""
-    instructions: Mapping[str, int] = field(default_factory=dict)
-    """Machine instructions by class."""
-    model: LoopModel | None = None
-    """What bounds the kernels in a model, where there is one."""
-    code_bytes: int | None = None
+    metrics: StaticMetrics = field(default_factory=StaticMetrics)
 
 
 @dataclass
@@ -49,7 +40,8 @@ class KernelBuild:
     """Kernels of vectors; from the stage `distributed` on a `gpu.module` of what one lane does."""
     vendor: "Vendor"
     tiling: WarpTiling
-    strategy: Strategy = DEFAULT
+    strategy: GpuOptions = DEFAULT
+    """What is decided of each option."""
     longest_first: bool = True
     """Whether the points of a grid with the longest loops come first."""
     buffers: list[tuple[Buffer, ...]] = field(default_factory=list)
@@ -59,7 +51,7 @@ class KernelBuild:
     """How each kernel is launched."""
     llvm_ir: str = ""
     assembly: str = ""
-    device_code: DeviceCode | None = None
+    code: DeviceCode = field(init=False)
     """From the vendor's stages of emission on."""
     emulation: EmulatorCode | str = ""
     """The kernels for the emulator, or why it does not run them."""
@@ -77,13 +69,6 @@ class KernelBuild:
             )
             for shape, held in zip(self.shapes, self.buffers, strict=True)
         )
-
-    @property
-    def code(self) -> DeviceCode:
-        """The device's code, when the pipeline has ended."""
-        if self.device_code is None:
-            raise BuildError("the vendor's stages made no device code")
-        return self.device_code
 
     @property
     def bank_conflicts(self) -> int:
@@ -104,3 +89,18 @@ def on_module(change: Callable[[ir.Module], None]) -> Callable[[KernelBuild], st
 def verified_text(module: ir.Module) -> str:
     """Return a module as text that has been verified just now: `str` would do it again."""
     return module.operation.get_asm(assume_verified=True)
+
+
+def to_llvm_ir(triple: str, data_layout: Callable[[str], str] | None = None) -> Stage:
+    """Return the stage for a target triple, with the data layout of a chip where there is one."""
+
+    def run(build: KernelBuild) -> str:
+        flat = ir.Module.create()
+        for operation in list(build.module.body.operations[0].regions[0].blocks[0].operations):
+            flat.body.append(operation)
+        layout = "" if data_layout is None else f'target datalayout = "{data_layout(build.vendor.chip)}"\n'
+        header = f'{layout}target triple = "{triple}"\n'
+        build.llvm_ir = header + translate_module_to_llvmir(flat.operation)
+        return build.llvm_ir
+
+    return Stage("llvm-ir", "LLVM IR", run, "ll")

@@ -2,34 +2,33 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
 
 from harness.artifact.artifact import StaticMetrics
 from harness.targets.gpu.launch import GpuKernel
 
 NO_INTRINSICS = "none"
+LARGEST = (
+    "registers",
+    "accumulator_registers",
+    "scalar_registers",
+    "scratch_bytes",
+    "shared_bytes",
+    "workgroup_size",
+)
+"""What kernels need one after another: as much as the one that needs most."""
 
 
-@dataclass(frozen=True)
-class KernelMetrics:
+class KernelMetrics(StaticMetrics):
     """What a toolchain says of one kernel; None is what it does not say."""
 
     name: str | None = None
-    registers: int | None = None
-    spills: int | None = None
-    accumulator_registers: int | None = None
-    scalar_registers: int | None = None
-    scratch_bytes: int | None = None
-    shared_bytes: int | None = None
-    workgroup_size: int | None = None
 
 
-def combine(kernels: Sequence[KernelMetrics]) -> StaticMetrics:
+def combine(kernels: Sequence[StaticMetrics]) -> StaticMetrics:
     """Return the metrics of kernels that run one after another."""
-    names = [field.name for field in fields(KernelMetrics) if field.name not in ("name", "spills")]
-    largest: dict[str, Any] = {name: _largest(getattr(kernel, name) for kernel in kernels) for name in names}
-    return StaticMetrics(spills=_total(kernel.spills for kernel in kernels), **largest)
+    largest = {name: max(_stated(kernels, name), default=None) for name in LARGEST}
+    spills = _stated(kernels, "spills")
+    return StaticMetrics.model_validate({**largest, "spills": sum(spills) if spills else None})
 
 
 def instructions(pattern: re.Pattern[str], assemblies: Iterable[str]) -> str:
@@ -59,14 +58,6 @@ def least_occupancy(
     return min(occupancy(kernel.threads, registers[kernel.name], kernel.shared_bytes) for kernel in launched)
 
 
-def _known(values: Iterable[int | None]) -> list[int]:
+def _stated(kernels: Sequence[StaticMetrics], name: str) -> list[int]:
+    values = [getattr(kernel, name) for kernel in kernels]
     return [value for value in values if value is not None]
-
-
-def _largest(values: Iterable[int | None]) -> int | None:
-    return max(_known(values), default=None)
-
-
-def _total(values: Iterable[int | None]) -> int | None:
-    numbers = _known(values)
-    return sum(numbers) if numbers else None

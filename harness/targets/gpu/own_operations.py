@@ -1,35 +1,16 @@
 """Operations of a lane that a vendor's hardware has another operation or instruction for."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 from mlir import ir
 from mlir.dialects import arith, llvm, vector
 
-from harness.codegen.ir.walk import operations_within
 from harness.system.errors import BuildError
-
-Replacement = Callable[[ir.OpView], ir.Value | None]
-"""Emits what stands for an operation of one result, at its place; None where the operation stays."""
-
-
-def replace_operations(module: ir.Module, replacements: Mapping[str, Replacement]) -> None:
-    """Replace operations in place, by their names."""
-    for operation in list(operations_within(module.operation)):
-        replacement = replacements.get(operation.operation.name)
-        if replacement is None:
-            continue
-        with ir.InsertionPoint(operation), operation.location:
-            result = replacement(operation)
-        if result is not None:
-            operation.results[0].replace_all_uses_with(result)
-            operation.operation.erase()
+from harness.targets.lowering.transforms import Replacement
 
 
 def by_intrinsic(intrinsic: str) -> Replacement:
-    """Return what replaces an operation on f32, or on vectors of it, by calls of an intrinsic.
-
-    The replacement raises `BuildError` for other types.
-    """
+    """Return what replaces an operation on f32, or on vectors of it, by calls of an intrinsic."""
 
     def replacement(operation: ir.OpView) -> ir.Value:
         return call(operation.name, list(operation.operands))

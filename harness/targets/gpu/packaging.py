@@ -2,17 +2,43 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.artifact.artifact import Loader, StaticMetrics
 from harness.emulator import ARTIFACT_FOLDER
-from harness.emulator.device_code import EmulatorCode
-from harness.emulator.saved_code import ImageCode, save
+from harness.emulator.device_code import EmulatorCode, ImageCode, compile_for_emulator, save
+from harness.emulator.devices import Device
+from harness.emulator.native_library import MISSING, compiler
 from harness.problem.case import Case
+from harness.system.errors import BuildError, InputError
+from harness.targets.base import Stage
 from harness.targets.executors import choose
-from harness.targets.gpu.kernel_build import DeviceCode
-from harness.targets.gpu.kernel_metrics import KernelMetrics, combine
+from harness.targets.gpu.kernel_metrics import LARGEST, combine
 from harness.targets.gpu.launch import GpuLaunch
+from harness.targets.lowering.stage_recorder import StageRecorder
+
+if TYPE_CHECKING:
+    from harness.targets.gpu.kernel_build import DeviceCode
+
+EMULATED = Stage("emulated", "device code as the emulator takes it, which its findings refer to")
+
+
+def emulate(llvm_ir: str, device: Device, recorder: StageRecorder) -> EmulatorCode | str:
+    """Return kernels as the emulator runs them, or why it does not; the stage's output is recorded."""
+    if compiler() is None:
+        return f"for the emulator: {MISSING}"
+    codes: list[EmulatorCode] = []
+
+    def compiled() -> str:
+        codes.append(compile_for_emulator(llvm_ir, device))
+        return codes[0].device_code
+
+    try:
+        recorder.record(EMULATED, compiled)
+    except (BuildError, InputError) as error:
+        return f"the emulator refuses the code: {error}"
+    return codes[0]
+
 
 EMULATOR_LOADER = Loader(
     executor="emulator",
@@ -23,7 +49,7 @@ EMULATOR_LOADER = Loader(
 
 
 def execution(
-    code: DeviceCode,
+    code: "DeviceCode",
     emulation: EmulatorCode | str,
     launch: GpuLaunch,
     device_loader: Loader,
@@ -58,19 +84,11 @@ def execution(
     }
 
 
-def static_metrics(code: DeviceCode, launch: GpuLaunch) -> StaticMetrics:
+def static_metrics(code: "DeviceCode", launch: GpuLaunch) -> StaticMetrics:
     """Return what launches say of kernels, and the vendor's tools."""
     launched = [
-        KernelMetrics(shared_bytes=kernel.shared_bytes, workgroup_size=kernel.threads)
+        StaticMetrics(shared_bytes=kernel.shared_bytes, workgroup_size=kernel.threads)
         for kernel in launch.kernels
     ]
-    return combine([*launched, *code.kernels]).model_copy(
-        update={
-            "occupancy": code.occupancy,
-            "intrinsics": code.intrinsics,
-            "instructions": dict(code.instructions),
-            "model": code.model,
-            "code_bytes": code.code_bytes,
-            "workspace_bytes": launch.workspace_bytes,
-        }
-    )
+    needs = combine([*launched, code.metrics]).model_dump(include={"spills", *LARGEST})
+    return code.metrics.model_copy(update={**needs, "workspace_bytes": launch.workspace_bytes})

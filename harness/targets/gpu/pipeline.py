@@ -10,15 +10,14 @@ from harness.codegen.ir.walk import functions_of
 from harness.codegen.layouts.analysis import LayoutAnalysis
 from harness.codegen.layouts.partial_sums import defer_row_sums
 from harness.targets.base import Stage
-from harness.targets.gpu.emulation import EMULATED, emulate
 from harness.targets.gpu.kept_tiles import keep_in_shared_memory
 from harness.targets.gpu.kernel_build import KernelBuild, on_module, verified_text
 from harness.targets.gpu.kernel_function import distribute_kernel, gpu_module
 from harness.targets.gpu.matrix_operands import narrow_matrix_operands
+from harness.targets.gpu.packaging import EMULATED, emulate
 from harness.targets.gpu.prefetches import prefetch_next_tiles
 from harness.targets.gpu.product_order import compute_just_in_time, load_by_step, multiply_by_step
 from harness.targets.gpu.rereading import has_room, read_again_in_loops
-from harness.targets.gpu.scores_ahead import compute_scores_ahead
 from harness.targets.gpu.staging import stage_matrix_operands
 from harness.targets.gpu.vendor import Vendor
 from harness.targets.gpu.wide_stores import store_wide
@@ -39,10 +38,7 @@ from harness.targets.lowering.whole_buffers import index_whole_buffers
 
 
 def stages(vendor: Vendor, route: Sequence[Stage] | None = None) -> tuple[Stage, ...]:
-    """Return all stages for a vendor's chip, in order.
-
-    `route` are the stages up to LLVM IR, where they are not those of every GPU.
-    """
+    """Return all stages for a vendor's chip, in order."""
     route = to_llvm_ir(vendor) if route is None else route
     return (*route, *vendor.code_generation().emission, EMULATED)
 
@@ -57,15 +53,6 @@ def to_llvm_ir(vendor: Vendor) -> tuple[Stage, ...]:
             "matrix-operands",
             "products take their operands in the type that is stored",
             on_module(narrow_matrix_operands),
-        ),
-        Stage(
-            "scores-ahead",
-            "the next tile's scores before the softmax of this one",
-            _on_kernels(
-                lambda kernel, build: compute_scores_ahead(kernel),
-                lambda build: build.strategy.scores == "ahead",
-                simplifies=True,
-            ),
         ),
         Stage(
             "staged",
@@ -187,7 +174,7 @@ def _on_kernels(
 
 def _stage(kernel: ir.OpView, build: KernelBuild) -> None:
     if build.vendor.staging is not None:
-        stage_matrix_operands(kernel, build.vendor.staging, build.strategy.staging_slots, build.tiling)
+        stage_matrix_operands(kernel, build.vendor.staging, build.strategy.staging_slots or 1, build.tiling)
 
 
 def _reads_again(build: KernelBuild) -> bool:

@@ -19,10 +19,7 @@ NEAREST = 3
 
 
 def prefetch_next_tiles(function: ir.OpView) -> None:
-    """Let loops prefetch what their next iterations read for products, in place.
-
-    The last iteration of all names the tile again that is the last of the buffer.
-    """
+    """Let loops prefetch what their next iterations read for products, in place."""
     for loop in [operation for operation in operations_within(function) if operation.name == "scf.for"]:
         reads = [operation for operation in ForLoop(loop).body.operations if _is_of_tiles(operation)]
         with ir.InsertionPoint.at_block_begin(ForLoop(loop).body), loop.location:

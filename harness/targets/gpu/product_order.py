@@ -135,10 +135,7 @@ def _kind_of(operation: ir.Operation) -> _Kind:
 
 
 def _is_memory(kind: ir.Type) -> bool:
-    """Return whether a type is a buffer's, or one with a shape of a dialect that has no bindings.
-
-    Such a one describes a part of a buffer.
-    """
+    """Return whether a type is a buffer's, or one with a shape of a dialect that has no bindings."""
     if type(kind) is not ir.Type:
         return isinstance(kind, ir.MemRefType)
     try:

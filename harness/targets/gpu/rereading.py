@@ -12,10 +12,7 @@ from harness.targets.gpu.shared_memory import place
 
 
 def has_room(module: ir.Module, most_bytes: int) -> bool:
-    """Return whether functions that read again in loops need no more shared memory than this.
-
-    What is read again stays there, beside what the loop copies.
-    """
+    """Return whether functions that read again in loops need no more shared memory than this."""
     trial = ir.Module.parse(str(module), context=module.context)
     for function in functions_of(trial):
         read_again_in_loops(function, is_staged=True)
@@ -23,10 +20,7 @@ def has_room(module: ir.Module, most_bytes: int) -> bool:
 
 
 def read_again_in_loops(function: ir.OpView, *, is_staged: bool) -> None:
-    """Read what loops use of a matrix in memory just before it is used, in place.
-
-    That is shared memory where operands are staged there, else memory that the kernel only reads.
-    """
+    """Read what loops use of a matrix in memory just before it is used, in place."""
     lies_still = in_shared_memory if is_staged else _is_only_read
     for read in list(operations_within(function)):
         if read.name == "vector.transfer_read" and lies_still(read.operands[0]):

@@ -27,10 +27,7 @@ LEAST_SLOTS_AHEAD = 2
 
 
 def stage_matrix_operands(function: ir.OpView, staging: Staging, slots: int, tiling: WarpTiling) -> None:
-    """Let the operands of products that are read from global memory pass through shared memory, in place.
-
-    Those that a loop reads have so many slots each, where they can.
-    """
+    """Let the operands of products that are read from global memory pass through shared memory, in place."""
     reads = [_staged(operation, staging, tiling) for operation in operations_within(function)]
     staged = [operand for operand in reads if operand is not None]
     by_loop: dict[ir.Operation | None, list[Staged]] = {}

@@ -1,17 +1,15 @@
 """How a kernel holds and moves its tiles: what options ask for, and what chip and problem suggest else."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 from harness.problem.case import ParameterValue
 from harness.system.errors import UnsupportedError
 from harness.targets.base import TargetOptions
 from harness.targets.gpu.tile_choice import WorkgroupTile
-from harness.targets.gpu.vendor import Vendor
+from harness.targets.gpu.vendor import Slots, Vendor
 
 QueryOperand = Literal["registers", "shared-memory"]
 RowSums = Literal["after-loop", "every-tile"]
-Scores = Literal["ahead", "in-turn"]
 OutputStores = Literal["wide", "direct"]
 OperandLoads = Literal["one-step", "several-steps"]
 ProductOrder = Literal["by-step", "by-fragment"]
@@ -24,13 +22,11 @@ class GpuOptions(TargetOptions):
     query_operand: QueryOperand | None = None
     """Where products in a loop take Q from: registers that hold it, or shared memory each time; memory itself
     where nothing is staged."""
-    staging_slots: Literal[1, 2] | None = None
+    staging_slots: Slots | None = None
     """Tiles of K, and of V, that shared memory holds at a time.  With one, each is copied while the product
     with the other goes on."""
     row_sums: RowSums | None = None
     """When lanes add up their parts of a row's sum."""
-    scores: Scores | None = None
-    """`ahead`: a loop computes the scores of its next tile before the softmax of this one."""
     output_stores: OutputStores | None = None
     """Whether results pass through shared memory, so that lanes store 16 bytes of a row, where that makes
     fewer stores and needs no more memory, or are stored as lanes hold them."""
@@ -44,57 +40,32 @@ class GpuOptions(TargetOptions):
     """Whether loops ask for the tiles of K and V of their next iteration, where lanes read them directly."""
 
 
-@dataclass(frozen=True)
-class Strategy:
-    """What was decided for a kernel."""
-
-    query_operand: QueryOperand
-    staging_slots: int
-    row_sums: RowSums
-    scores: Scores
-    output_stores: OutputStores
-    operand_loads: OperandLoads
-    product_order: ProductOrder
-    prefetches: Prefetches | None
-    """None where the vendor has none of tiles."""
-
-    def chosen(self, options: GpuOptions) -> dict[str, ParameterValue]:
-        """Return what the options left open and there is a choice of, by their names."""
-        decided = {name: getattr(self, name) for name in GpuOptions.model_fields}
-        left_open = [name for name in decided if getattr(options, name) is None]
-        return {name: decided[name] for name in left_open if decided[name] is not None}
-
-
-DEFAULT = Strategy(
-    query_operand="registers",
-    staging_slots=2,
-    row_sums="after-loop",
-    scores="in-turn",
-    output_stores="wide",
-    operand_loads="several-steps",
-    product_order="by-fragment",
-    prefetches=None,
-)
+DEFAULT = GpuOptions(query_operand="registers", staging_slots=2, output_stores="wide")
 """Of kernels that nothing is known of."""
 
 
-def choose(tile: WorkgroupTile, options: GpuOptions) -> Strategy:
-    """Return the strategy for a tile.
+def left_open(options: GpuOptions, strategy: GpuOptions) -> dict[str, ParameterValue]:
+    """Return what options left open and there is a choice of, by their names."""
+    asked = options.model_dump(exclude_none=True)
+    decided = strategy.model_dump(exclude_none=True)
+    return {name: value for name, value in decided.items() if name not in asked}
+
+
+def choose(tile: WorkgroupTile, options: GpuOptions) -> GpuOptions:
+    """Return what is decided for a tile: the options, and what they leave open.
 
     Where registers are full, Q leaves them, K and V have one slot each, and loads are for one step of a
     product.  Products go by step where K as a whole takes more registers than the vendor grants an operand.
-    Scores are computed in turn: ahead they do not pay for their registers yet, in the model.
 
     Raises `UnsupportedError` for prefetches that it has no form of.
     """
     operand = options.query_operand or ("registers" if tile.holds_query() else "shared-memory")
     holds_query = operand == "registers"
     is_full = tile.fills_registers(holds_query=holds_query)
-    return Strategy(
+    return GpuOptions(
         query_operand=operand,
         staging_slots=options.staging_slots or _slots(tile, holds_query=holds_query),
         row_sums=options.row_sums or ("every-tile" if _spares_loop(tile, is_full) else "after-loop"),
-        scores=options.scores or "in-turn",
         output_stores=options.output_stores or "wide",
         operand_loads=options.operand_loads or ("one-step" if is_full else "several-steps"),
         product_order=options.product_order or ("by-step" if _goes_by_step(tile, is_full) else "by-fragment"),
@@ -127,9 +98,9 @@ def _spares_loop(tile: WorkgroupTile, is_full: bool) -> bool:
     return is_full and tile.problem.causal and tile.vendor.spares_masked_loops
 
 
-def _slots(tile: WorkgroupTile, *, holds_query: bool) -> int:
+def _slots(tile: WorkgroupTile, *, holds_query: bool) -> Slots:
     staging = tile.vendor.staging
-    most = 1 if staging is None else staging.slots
+    most: Slots = 1 if staging is None else staging.slots
     if tile.iterations == 1 or tile.fills_registers(holds_query=holds_query):
         return 1
     with_one, with_most = (tile.resident(slots, holds_query=holds_query) for slots in (1, most))

@@ -13,7 +13,7 @@ from harness.system.machine.gpus import GpuDevice, devices
 from harness.targets.base import Capability, GridOrder, Stage, Target, TargetOptions, TileSizes, chip_of
 from harness.targets.executors import wanted_executor
 from harness.targets.gpu.launch import GpuLaunch
-from harness.targets.gpu.strategy import GpuOptions
+from harness.targets.gpu.strategy import GpuOptions, left_open
 
 if TYPE_CHECKING:
     from mlir import ir
@@ -125,7 +125,7 @@ class GpuTarget(Target):
         from harness.targets.gpu.workgroup import Workgroup, options_of
 
         vendor = self.vendor(self.chip(chip_of(case.target)))
-        return Workgroup(vendor, case.problem).strategy(case).chosen(options_of(case))
+        return left_open(options_of(case), Workgroup(vendor, case.problem).strategy(case))
 
     def route(self, vendor: "Vendor", case: Case) -> Sequence[Stage]:
         """Return the stages that take a case's kernels to LLVM IR."""

@@ -98,10 +98,7 @@ class WorkgroupTile:
         return query + others if keeps_query else max(query, others)
 
     def resident(self, slots: int, *, holds_query: bool) -> int:
-        """Return how many such workgroups a multiprocessor holds; 1 where that is not known.
-
-        No more than there is room for, and no more than the grid has for each.
-        """
+        """Return how many such workgroups a multiprocessor holds; 1 where that is not known."""
         multiprocessors = self.vendor.multiprocessors
         if multiprocessors is None:
             return 1
@@ -167,10 +164,7 @@ def bands_of_warp(vendor: Vendor, problem: AttentionProblem, keys: int, warps: i
 
 
 def busy_share(multiprocessors: Multiprocessors, problem: AttentionProblem, queries: int) -> float:
-    """Return how much of the time multiprocessors work, when each has as equal a number of tiles as can be.
-
-    Rows of a tile that do not exist count as idle.
-    """
+    """Return how much of the time multiprocessors work, when tiles are shared as equally as can be."""
     tiles = -(-problem.seq_q // queries)
     workgroups = problem.batch * problem.heads * tiles
     rounds = -(-workgroups // multiprocessors.count)

@@ -5,7 +5,7 @@ Nothing in here needs MLIR: what emits IR is imported when it is asked for.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from harness.artifact.artifact import Loader
 from harness.codegen.layouts.matrix_instruction import MatrixInstruction
@@ -18,12 +18,14 @@ from harness.targets.gpu.launch import GpuKernel
 if TYPE_CHECKING:
     from harness.codegen.layouts.distribution.distributor import VendorRule
 
+Slots = Literal[1, 2]
+
 
 @dataclass(frozen=True)
 class Staging:
     """How operands of products reach shared memory: how copies are grouped, and how rows lie there."""
 
-    slots: int
+    slots: Slots
     """Tiles of one operand that are there at a time, where a loop reads it and nothing speaks against it."""
     commit: Callable[[], object]
     """Emits what makes one group of the copies that were started."""

@@ -10,7 +10,7 @@ from harness.problem.case import Case
 from harness.problem.dtypes import itemsize
 from harness.system.errors import UnsupportedError
 from harness.targets.base import TileSizes
-from harness.targets.gpu.strategy import GpuOptions, Strategy, choose
+from harness.targets.gpu.strategy import GpuOptions, choose
 from harness.targets.gpu.tile_choice import WorkgroupTile, bands_of_warp
 from harness.targets.gpu.vendor import Vendor
 
@@ -64,11 +64,7 @@ class Workgroup:
 
     @cached_property
     def key_multiple(self) -> int:
-        """What the keys of a tile are a multiple of.
-
-        As products take them, and, where tiles are copied to shared memory, rows of K and V that all warps
-        copy at once.
-        """
+        """What the keys of a tile are a multiple of."""
         if self.vendor.staging is None:
             return self.unit
         size, widths = itemsize(self.asked.dtype), (self._wide.head_dim, self._wide.head_dim_v)
@@ -107,7 +103,7 @@ class Workgroup:
             workgroup_bytes=0 if vendor.staging is None else vendor.workgroup_shared_bytes or 0,
         )
 
-    def strategy(self, case: Case) -> Strategy:
+    def strategy(self, case: Case) -> GpuOptions:
         """Return how the kernels of a case of this problem hold and move their tiles."""
         problem, rows = self.problem, self.sizes.query_multiple
         queries, keys, parts = (

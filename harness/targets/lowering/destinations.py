@@ -32,10 +32,7 @@ def write_where_kept(module: ir.Module) -> None:
 
 
 def insert_instead_of_copying(module: ir.Module) -> None:
-    """Let tensors be inserted that are read whole only to be written into others, in place.
-
-    They are filled tile by tile already, in the memory that they are to be copied to.
-    """
+    """Let tensors be inserted that are read whole only to be written into others, in place."""
     for write in list(operations_within(module.operation)):
         if write.name != "vector.transfer_write":
             continue

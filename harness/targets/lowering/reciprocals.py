@@ -6,7 +6,7 @@ A product with a reciprocal differs from the quotient by a rounding or two.
 from mlir import ir
 from mlir.dialects import arith
 
-from harness.codegen.ir.walk import operations_within
+from harness.targets.lowering.transforms import replace_operations
 
 REPEATING = ("vector.broadcast", "vector.transpose")
 """Operations that repeat or rearrange the elements of a vector."""
@@ -14,16 +14,13 @@ REPEATING = ("vector.broadcast", "vector.transpose")
 
 def divide_rows_once(module: ir.Module) -> None:
     """Replace divisions by a vector whose elements repeat those of a smaller one, in place."""
-    for operation in list(operations_within(module.operation)):
-        if operation.name == "arith.divf":
-            dividend, divisor = operation.operands
-            repeats = _repeating_operations(divisor)
-            if repeats:
-                repeated = _repeated_reciprocal(repeats)
-                with ir.InsertionPoint(operation), operation.location:
-                    product = arith.mulf(dividend, repeated)
-                operation.results[0].replace_all_uses_with(product)
-                operation.operation.erase()
+    replace_operations(module, {"arith.divf": _product})
+
+
+def _product(division: ir.OpView) -> ir.Value | None:
+    dividend, divisor = division.operands
+    repeats = _repeating_operations(divisor)
+    return arith.mulf(dividend, _repeated_reciprocal(repeats)) if repeats else None
 
 
 def _repeating_operations(value: ir.Value) -> list[ir.OpView]:

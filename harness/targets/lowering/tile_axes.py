@@ -13,10 +13,7 @@ from harness.codegen.ir.walk import operations_within
 
 
 def see_tiles_along_last_axes(function: ir.OpView) -> None:
-    """Let each transfer of a tile be one along the last axes of its buffer, in place.
-
-    A transposed tile stays one.
-    """
+    """Let each transfer of a tile be one along the last axes of its buffer, in place."""
     views: dict[tuple[ir.Value, tuple[int, ...]], ir.Value] = {}
     for operation in list(operations_within(function)):
         if operation.name not in FIRST_INDEX:

@@ -1,11 +1,12 @@
 """Running transform-dialect scripts and passes on a module."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from mlir import ir, passmanager
 from mlir.dialects import transform
 from mlir.dialects.transform import interpreter
 
+from harness.codegen.ir.walk import operations_within
 from harness.system.errors import BuildError
 
 CANONICALIZE = "canonicalize{top-down=false}"
@@ -58,3 +59,20 @@ def _interpret(module: ir.Module, sequence: ir.OpView, script: ir.Module) -> Non
 def _diagnostics(error: ir.MLIRError) -> str:
     messages = [diagnostic.message.splitlines()[0] for diagnostic in error.error_diagnostics]
     return "; ".join(messages) or str(error).splitlines()[0]
+
+
+Replacement = Callable[[ir.OpView], ir.Value | None]
+"""Emits what stands for an operation of one result, at its place; None where the operation stays."""
+
+
+def replace_operations(module: ir.Module, replacements: Mapping[str, Replacement]) -> None:
+    """Replace operations in place, by their names."""
+    for operation in list(operations_within(module.operation)):
+        replacement = replacements.get(operation.operation.name)
+        if replacement is None:
+            continue
+        with ir.InsertionPoint(operation), operation.location:
+            result = replacement(operation)
+        if result is not None:
+            operation.results[0].replace_all_uses_with(result)
+            operation.operation.erase()

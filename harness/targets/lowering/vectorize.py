@@ -55,10 +55,7 @@ def hoist_from_innermost_loops(module: ir.Module) -> None:
 
 
 def carry_accumulators(module: ir.Module) -> None:
-    """Carry in vectors what loops around others read and write back, too; nothing invariant is moved.
-
-    What such a loop recomputes in each iteration stays in it.
-    """
+    """Carry in vectors what loops around others read and write back, too; nothing invariant is moved."""
     loops = [op for op in operations_within(module.operation) if op.name == "scf.for"]
     outer = [loop for loop in loops if INNERMOST not in loop.attributes]
     for number, operation in enumerate(outer):

@@ -8,15 +8,15 @@ from mlir import ir
 from harness.codegen.ir.walk import operations_within
 from harness.system.toolchains import amd
 from harness.targets.base import Stage
-from harness.targets.gpu.kernel_build import DeviceCode, KernelBuild, on_module
-from harness.targets.gpu.kernel_metrics import instructions, least_occupancy, registers_by_kernel
-from harness.targets.gpu.llvm_ir import to_llvm_ir
+from harness.targets.gpu.kernel_build import DeviceCode, KernelBuild, on_module, to_llvm_ir
+from harness.targets.gpu.kernel_metrics import combine, instructions, least_occupancy, registers_by_kernel
 from harness.targets.lowering.transforms import run_passes
 from harness.targets.object_files import code_bytes
 from harness.targets.rocm.chips import CHIPS, Chip, Feature, occupancy
 from harness.targets.rocm.code_object import (
     CODE_OBJECT_FILE,
     MATRIX_INSTRUCTION,
+    instruction_classes,
     kernel_metrics,
     spilled_registers,
 )
@@ -26,7 +26,6 @@ from harness.targets.rocm.cut_tiles import (
     mark_loops_over_cut_tiles,
     without_annotations,
 )
-from harness.targets.rocm.instruction_classes import instruction_classes
 from harness.targets.rocm.own_instructions import use_instructions
 
 
@@ -91,19 +90,17 @@ def _optimize(build: KernelBuild) -> str:
 def _assemble(build: KernelBuild) -> str:
     chip = build.vendor.chip
     assembly, code_object = amd.assembly(build.llvm_ir, chip), amd.code_object(build.llvm_ir, chip)
-    metrics = kernel_metrics(assembly)
+    kernels = kernel_metrics(assembly)
+    residency = partial(occupancy, chip=CHIPS[chip])
+    known = {
+        "occupancy": least_occupancy(build.kernels, registers_by_kernel(kernels), residency),
+        "intrinsics": instructions(MATRIX_INSTRUCTION, [assembly]),
+        "instructions": instruction_classes(assembly),
+        "code_bytes": code_bytes(code_object),
+    }
+    metrics = combine(kernels).model_copy(update=known)
     build.assembly = assembly
-    build.device_code = DeviceCode(
-        image=code_object,
-        files={CODE_OBJECT_FILE: code_object},
-        kernels=metrics,
-        occupancy=least_occupancy(
-            build.kernels, registers_by_kernel(metrics), partial(occupancy, chip=CHIPS[chip])
-        ),
-        intrinsics=instructions(MATRIX_INSTRUCTION, [assembly]),
-        instructions=instruction_classes(assembly),
-        code_bytes=code_bytes(code_object),
-    )
+    build.code = DeviceCode(code_object, {CODE_OBJECT_FILE: code_object}, metrics)
     return assembly
 
 

@@ -7,12 +7,8 @@ from mlir.dialects import amdgpu, llvm, rocdl
 
 from harness.codegen.ir.constants import constant_index
 from harness.codegen.ir.walk import operations_within
-from harness.targets.gpu.own_operations import (
-    Replacement,
-    by_intrinsic,
-    maximum_of_numbers,
-    replace_operations,
-)
+from harness.targets.gpu.own_operations import by_intrinsic, maximum_of_numbers
+from harness.targets.lowering.transforms import Replacement, replace_operations
 from harness.targets.rocm.chips import Feature
 
 EXPONENTIAL = "llvm.amdgcn.exp2.f32"

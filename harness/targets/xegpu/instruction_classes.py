@@ -6,9 +6,6 @@ product and a message of a block are one each.
 
 import re
 from collections import Counter
-from collections.abc import Iterable
-
-from harness.targets.xegpu.spirv_text import Block, Instruction, Module, innermost_loops
 
 CLASSES = {
     "matrix": r"OpFunctionCall .*matrix_mad.*",
@@ -30,53 +27,43 @@ _PATTERNS = {name: re.compile(pattern) for name, pattern in CLASSES.items()}
 SINGLE = ("matrix", "global", "branch", "barrier")
 """Classes of which one instruction is one, whatever its result."""
 
+INSTRUCTION = re.compile(r"^\s*(?:(%\w+) = )?(Op\w+)(.*)$")
+NAME = re.compile(r'OpName (%\w+) "(.*)"')
+ID = re.compile(r"%\w+")
 
-def instruction_classes(module: Module) -> dict[str, int]:
+
+def instruction_classes(assembly: str) -> dict[str, int]:
     """Return how many instructions of each class stand in all kernels."""
     counts: Counter[str] = Counter()
-    for blocks in module.functions.values():
-        counts += class_counts(module, blocks)
+    names = dict(NAME.findall(assembly))
+    components: dict[str, int] = {}
+    arrays: set[str] = set()
+    is_body = False
+    for match in filter(None, map(INSTRUCTION.match, assembly.splitlines())):
+        result, opcode, operands = match.groups(default="")
+        ids = ID.findall(operands)
+        if opcode == "OpTypeVector":
+            components[result] = int(operands.split()[-1])
+        elif opcode in ("OpLabel", "OpFunctionEnd"):
+            is_body = opcode == "OpLabel"
+        elif is_body:
+            inputs = ids[1:] if result else ids
+            if opcode == "OpVariable" or (opcode == "OpBitcast" and inputs[0] in arrays):
+                arrays.add(result)  # of a lane's own, under all names
+            name = _class_of(opcode, _subject(opcode, operands, inputs, names, arrays))
+            counts[name] += 1 if name in SINGLE or not result else components.get(ids[0], 1)
     return {name: counts[name] for name in CLASSES if counts[name]}
 
 
-def main_loop(module: Module) -> Counter[str] | None:
-    """Return the classes of the innermost loop with the most products, None where none has any."""
-    loops = [
-        class_counts(module, loop) for blocks in module.functions.values() for loop in innermost_loops(blocks)
-    ]
-    best = max(loops, key=lambda counts: counts["matrix"], default=None)
-    return best if best is not None and best["matrix"] else None
-
-
-def class_counts(module: Module, blocks: Iterable[Block]) -> Counter[str]:
-    """Return how many instructions of each class stand in some blocks."""
-    counts: Counter[str] = Counter()
-    for block in blocks:
-        for instruction in block.instructions:
-            name = class_of(module, instruction)
-            counts[name] += 1 if name in SINGLE else _components(module, instruction)
-    return counts
-
-
-def class_of(module: Module, instruction: Instruction) -> str:
-    """Return the class of an instruction."""
-    text = f"{instruction.opcode} {_what(module, instruction)}"
-    return next(name for name, pattern in _PATTERNS.items() if pattern.fullmatch(text.strip()))
-
-
-def _what(module: Module, instruction: Instruction) -> str:
+def _subject(opcode: str, operands: str, inputs: list[str], names: dict[str, str], arrays: set[str]) -> str:
     """Return what an instruction calls, or where what it accesses lies."""
-    if instruction.opcode == "OpFunctionCall":
-        return module.names.get(instruction.inputs[0], "")
-    if instruction.opcode == "OpExtInst":
-        return instruction.operands
-    if instruction.opcode in ("OpLoad", "OpStore"):
-        return "local" if instruction.inputs[0] in module.arrays else "global"
-    return ""
+    if opcode == "OpFunctionCall":
+        return names.get(inputs[0], "")
+    if opcode in ("OpLoad", "OpStore"):
+        return "local" if inputs[0] in arrays else "global"
+    return operands.strip() if opcode == "OpExtInst" else ""
 
 
-def _components(module: Module, instruction: Instruction) -> int:
-    if instruction.result is None or not instruction.ids:
-        return 1
-    kind = module.types.get(instruction.ids[0])
-    return 1 if kind is None else kind.components
+def _class_of(opcode: str, subject: str) -> str:
+    text = f"{opcode} {subject}".strip()
+    return next(name for name, pattern in _PATTERNS.items() if pattern.fullmatch(text))

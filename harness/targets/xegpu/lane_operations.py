@@ -6,7 +6,8 @@ from mlir.dialects import arith, gpu, llvm, math, vector
 from harness.codegen.ir.constants import constant_index
 from harness.codegen.ir.walk import operations_within, producer_of
 from harness.system.errors import BuildError
-from harness.targets.gpu.own_operations import Replacement, maximum_of_numbers
+from harness.targets.gpu.own_operations import maximum_of_numbers
+from harness.targets.lowering.transforms import Replacement, replace_operations
 from harness.targets.xegpu.chips import SUB_GROUP
 
 HIGHER = ("xegpu.", "xevm.", "gpu.warp_execute_on_lane_0")
@@ -52,15 +53,13 @@ def cut_words(module: ir.Module) -> None:
     A message for two fragments gives 16 words, which are 32 elements of 16 bits.  SPIR-V has no vectors of
     32, and LLVM would take one apart into its elements.
     """
-    for operation in list(operations_within(module.operation)):
-        if operation.operation.name == "vector.extract_strided_slice":
-            _cut(operation)
+    replace_operations(module, {"vector.extract_strided_slice": _cut})
 
 
-def _cut(piece: ir.OpView) -> None:
+def _cut(piece: ir.OpView) -> ir.Value | None:
     taken_for = producer_of(piece.operands[0])
     if taken_for is None or taken_for.operation.name != "vector.bitcast":
-        return
+        return None
     words, elements = taken_for.operands[0], taken_for.results[0]
     in_word, rest = divmod(elements.type.shape[0], words.type.shape[0])
     (start,), (size,) = (
@@ -68,13 +67,10 @@ def _cut(piece: ir.OpView) -> None:
         for name in ("offsets", "sizes")
     )
     if rest or in_word < 2 or start % in_word or size % in_word:
-        return
+        return None
     kind = ir.VectorType.get([size // in_word], words.type.element_type)
-    with ir.InsertionPoint(piece), piece.location:
-        cut = vector.extract_strided_slice(kind, words, [start // in_word], [size // in_word], [1])
-        fragment = vector.bitcast(piece.results[0].type, cut)
-    piece.results[0].replace_all_uses_with(fragment)
-    piece.operation.erase()
+    cut = vector.extract_strided_slice(kind, words, [start // in_word], [size // in_word], [1])
+    return vector.bitcast(piece.results[0].type, cut)
 
 
 def require_lowered(module: ir.Module) -> None:

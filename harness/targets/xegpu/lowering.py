@@ -1,22 +1,27 @@
 """Intel's stages: from XeGPU's operations of a lane to XeVM, LLVM IR and SPIR-V."""
 
+import re
+
 from mlir import ir
 
+from harness.artifact.artifact import StaticMetrics
 from harness.system.toolchains import intel, spirv_val
 from harness.targets.base import Stage
-from harness.targets.gpu.kernel_build import KernelBuild, on_module
-from harness.targets.gpu.llvm_ir import to_llvm_ir
-from harness.targets.gpu.own_operations import replace_operations
+from harness.targets.gpu.kernel_build import DeviceCode, KernelBuild, on_module, to_llvm_ir
+from harness.targets.gpu.kernel_metrics import instructions
 from harness.targets.gpu.pointer_arguments import take_pointers
-from harness.targets.lowering.transforms import run_passes
-from harness.targets.xegpu.chips import CHIPS, SUB_GROUP
-from harness.targets.xegpu.device_code import device_code
+from harness.targets.lowering.transforms import replace_operations, run_passes
+from harness.targets.xegpu.chips import SUB_GROUP
+from harness.targets.xegpu.device import SPIRV_FILE
+from harness.targets.xegpu.instruction_classes import instruction_classes
 from harness.targets.xegpu.lane_operations import (
     REPLACEMENTS,
     cut_words,
     declare_arrays_first,
     require_lowered,
 )
+
+MATRIX_BUILTIN = re.compile(r"intel_sub_group_\w+_matrix_mad_k\d+")
 
 TO_XEVM = (
     "canonicalize",
@@ -61,10 +66,19 @@ def to_opencl(module: ir.Module) -> None:
 def _emit(build: KernelBuild) -> str:
     build.assembly = intel.assembly(build.llvm_ir)
     intel.require_valid(build.assembly)
-    image, chip = intel.binary(build.llvm_ir), CHIPS[build.vendor.chip]
+    image = intel.binary(build.llvm_ir)
     spirv_val.validate(image)
-    build.device_code, summary = device_code(build.assembly, image, chip)
-    return summary + build.assembly
+    build.code = DeviceCode(image, {SPIRV_FILE: image}, metrics(build.assembly, image))
+    return build.assembly
+
+
+def metrics(assembly: str, image: bytes) -> StaticMetrics:
+    """Return what is known of a module; only a driver's compiler knows its registers."""
+    return StaticMetrics(
+        intrinsics=instructions(MATRIX_BUILTIN, [assembly]),
+        instructions=instruction_classes(assembly),
+        code_bytes=len(image),
+    )
 
 
 LLVM_IR = to_llvm_ir(intel.TRIPLE, lambda chip: intel.data_layout())

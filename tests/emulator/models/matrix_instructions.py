@@ -6,7 +6,6 @@ SPV_INTEL_subgroup_matrix_multiply_accumulate, "Mapping Matrix Data to Invocatio
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 
 import amd_fragments as amd
 import ml_dtypes
@@ -15,15 +14,10 @@ import nvidia_fragments as nvidia
 from fragment_tables import Placement, lane_table
 from model_calls import Argument, Call, ModelLibrary
 
-from harness.emulator.models.intel import MODELS
-from harness.emulator.models.intel.mangling import mangled, vector
+from harness.emulator.models.intel import ROWS
 
 F16, BF16, F32 = np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16), np.dtype(np.float32)
-I8, U8, I32 = np.dtype(np.int8), np.dtype(np.uint8), np.dtype(np.int32)
 NAMES = {F16: "f16", BF16: "bf16", F32: "f32"}
-
-OUTSIDE = (-1, -1)
-"""Where an element of a lane is none of the matrix."""
 
 Packing = Callable[[np.ndarray], list[Argument]]
 
@@ -37,12 +31,6 @@ def in_registers(held: np.ndarray) -> list[Argument]:
     """Pass a lane's elements as arguments of 32 bits each."""
     words = np.ascontiguousarray(held).view(np.uint32)
     return [words[:, register].copy() for register in range(words.shape[1])]
-
-
-def in_nibbles(held: np.ndarray) -> list[Argument]:
-    """Pass a lane's elements in 4 bits each, lower ones in lower bits."""
-    nibbles = held.view(np.uint8) & 0xF
-    return [nibbles[:, 0::2] | nibbles[:, 1::2] << 4]
 
 
 @dataclass(frozen=True)
@@ -103,14 +91,13 @@ class MatrixInstruction:
     b: Operand
     c: Operand
     more: tuple[Argument, ...] = ()
-    name: str = field(default="", kw_only=True)
     flushes: bool = field(default=False, kw_only=True)
     """Whether subnormal numbers are 0."""
     products_at_once: int = field(default=1, kw_only=True)
     """How many products are added to one another before they are added to the accumulator."""
 
     def __str__(self) -> str:
-        return self.name or self.symbol
+        return self.symbol
 
     def call(
         self,
@@ -125,7 +112,7 @@ class MatrixInstruction:
     ) -> Call:
         """Multiply matrices; the value is each lane's part of D, [lanes, elements]."""
         spread = [
-            operand.scatter(matrix, self.lanes, filler if filler is not None else _garbage(operand))
+            operand.scatter(matrix, self.lanes, np.nan if filler is None else filler)
             for operand, matrix in ((self.a, a), (self.b, b), (self.c, c))
         ]
         return self.call_spread(models, spread, more=more, **options)
@@ -166,10 +153,6 @@ class MatrixInstruction:
         """Return which lane holds which element of A, B and C."""
         operands = {"A": self.a, "B": self.b, "C": self.c}
         return "\n".join(f"{letter}:\n{held.table(letter, self.lanes)}" for letter, held in operands.items())
-
-
-def _garbage(operand: Operand) -> float:
-    return 99 if operand.dtype.kind in "iu" else np.nan
 
 
 # ------------------------------------------------------------------ NVIDIA
@@ -221,36 +204,25 @@ def mfma(size: int, depth: int, dtype: np.dtype, *, gfx90a: bool = False) -> Mat
     )
 
 
-def in_half(lane: int, element: int, half: int) -> tuple[int, int]:
-    """A 16-bit accumulator of gfx11: `op_sel` names the half of a register that holds it."""
-    return amd.c_gfx11(lane, element // 2) if element % 2 == half else OUTSIDE
-
-
-def gfx11(dtype: np.dtype, accumulator: np.dtype, half: int = 0, suffix: str = "") -> MatrixInstruction:
-    symbol = f"amdgcn_wmma_gfx11_{NAMES[accumulator]}_{NAMES[dtype]}{suffix}"
-    wide = accumulator == F32
-    owner = amd.c_gfx11 if wide else partial(in_half, half=half)
+def gfx11(dtype: np.dtype) -> MatrixInstruction:
     return MatrixInstruction(
         "amd",
-        symbol,
+        f"amdgcn_wmma_gfx11_f32_{NAMES[dtype]}",
         32,
         Operand(16, 16, dtype, amd.a_gfx11, 16),
         Operand(16, 16, dtype, amd.transposed(amd.a_gfx11), 16),
-        Operand(16, 16, accumulator, owner, 8 if wide else 16),
-        () if wide else (np.bool_(half),),
-        name=symbol + "_high" * half,
+        Operand(16, 16, F32, amd.c_gfx11, 8),
     )
 
 
-def gfx12(dtype: np.dtype, accumulator: np.dtype) -> MatrixInstruction:
+def gfx12(dtype: np.dtype) -> MatrixInstruction:
     return MatrixInstruction(
         "amd",
-        f"amdgcn_wmma_gfx12_{NAMES[accumulator]}_{NAMES[dtype]}",
+        f"amdgcn_wmma_gfx12_f32_{NAMES[dtype]}",
         32,
         Operand(16, 16, dtype, amd.a_gfx12, 8),
         Operand(16, 16, dtype, amd.transposed(amd.a_gfx12), 8),
-        Operand(16, 16, accumulator, amd.c_gfx12, 8),
-        () if accumulator == F32 else (np.bool_(False),),
+        Operand(16, 16, F32, amd.c_gfx12, 8),
     )
 
 
@@ -261,76 +233,25 @@ MFMA = [
     *(mfma(size, depth, dtype, gfx90a=True) for dtype in (F16, BF16) for size, depth in MFMA_SHAPES[F16][:2]),
     *(mfma(size, depth, BF16, gfx90a=True) for size, depth in ((16, 8), (32, 4))),
 ]
-GFX11 = [
-    *(gfx11(dtype, F32) for dtype in (F16, BF16)),
-    *(gfx11(d, d, half, suffix) for d in (F16, BF16) for half in (0, 1) for suffix in ("", "_tied")),
-]
-GFX12 = [gfx12(F16, F32), gfx12(BF16, F32), gfx12(F16, F16), gfx12(BF16, BF16)]
+GFX11 = [gfx11(F16), gfx11(BF16)]
+GFX12 = [gfx12(F16), gfx12(BF16)]
 
 # ------------------------------------------------------------------ Intel
 
-INTEL_ACCUMULATORS = {"f": F32, "Dh": F16, "s": BF16, "i": I32}
 
-
-@dataclass(frozen=True)
-class Format:
-    """How operands of DPAS are packed, and the OpenCL types of A's and B's components."""
-
-    name: str
-    dtype: np.dtype
-    bits: int
-    depth: int
-    a_type: str
-    b_type: str
-
-
-FORMATS = {
-    "f16": Format("f16", F16, 16, 16, "s", "i"),
-    "bf16": Format("bf16", BF16, 16, 16, "s", "i"),
-    "tf32": Format("tf32", F32, 32, 8, "f", "f"),
-    "i8": Format("i8", I8, 8, 32, "s", "i"),
-    "u8": Format("u8", U8, 8, 32, "t", "j"),
-    "i4": Format("i4", I8, 4, 64, "s", "i"),
-    "u4": Format("u4", U8, 4, 64, "t", "j"),
-}
-
-
-def dpas(a_name: str, b_name: str, accumulator: str, rows: int) -> MatrixInstruction:
-    a, b = FORMATS[a_name], FORMATS[b_name]
-    per_component = max(16 // a.bits, 1)
-    tf32 = a.bits == 32
-
-    def a_owner(lane: int, element: int) -> tuple[int, int]:
-        if tf32:  # 8 columns: lanes 8 to 15 have the odd rows
-            return 2 * element + lane // 8, lane % 8
-        return element // per_component, lane * per_component + element % per_component
-
-    a_width = max(rows // 2, 1) if tf32 else rows
-    types = [vector(a.a_type, a_width), vector(b.b_type, 8), vector(accumulator, rows)]
-    builtin = f"intel_sub_group_{a_name}_{b_name}_matrix_mad_k{a.depth}"
-    model = MODELS[mangled(builtin, *types)]
-    pack = in_nibbles if a.bits == 4 else whole
+def dpas(dtype: np.dtype) -> MatrixInstruction:
     return MatrixInstruction(
         "intel",
-        model.symbol,
+        f"intel_dpas_{NAMES[dtype]}",
         16,
-        Operand(rows, a.depth, a.dtype, a_owner, a_width * per_component, pack, tf32),
-        Operand(a.depth, 16, b.dtype, lambda lane, element: (element, lane), a.depth, pack, tf32),
-        Operand(rows, 16, INTEL_ACCUMULATORS[accumulator], lambda lane, element: (element, lane), rows),
-        tuple(np.int32(constant) for constant in model.constants),
-        name=f"{model.symbol}_{accumulator}_{rows}",
-        products_at_once=2 if a.bits == 16 else 1,
+        Operand(ROWS, 16, dtype, lambda lane, element: (element, lane), ROWS),
+        Operand(16, 16, dtype, lambda lane, element: (element, lane), 16),
+        Operand(ROWS, 16, F32, lambda lane, element: (element, lane), ROWS),
+        (np.int32(ROWS),),
+        products_at_once=2,
     )
 
 
-DPAS = [
-    dpas(a, b, accumulator, rows)
-    for rows in (1, 2, 4, 8)
-    for a, b, accumulator in (
-        *(("f16", "f16", "f"), ("f16", "f16", "Dh"), ("bf16", "bf16", "f"), ("bf16", "bf16", "s")),
-        ("tf32", "tf32", "f"),
-        *((a, b, "i") for pair in (("i8", "u8"), ("i4", "u4")) for a in pair for b in pair),
-    )
-]
+DPAS = [dpas(F16), dpas(BF16)]
 
 INSTRUCTIONS = [*NVIDIA, *MFMA, *GFX11, *GFX12, *DPAS]

@@ -1,9 +1,9 @@
 """Values that move between the lanes of AMD's waves: which lane each lane reads.
 
 Sources: AMD Instinct MI300 ISA and RDNA3 ISA, "Data Parallel Processing (DPP)", the tables of DPP_CTRL;
-DS_PERMUTE_B32, DS_BPERMUTE_B32, DS_SWIZZLE_B32, V_PERMLANE16_B32, V_PERMLANEX16_B32, V_READLANE_B32,
-V_WRITELANE_B32; AMD Instinct CDNA4 ISA, V_PERMLANE16_SWAP_B32 and V_PERMLANE32_SWAP_B32; LLVM, "Syntax of
-AMDGPU Instruction Modifiers", for what a generation has.  A row has 16 lanes; `None` is out of bounds.
+DS_BPERMUTE_B32, DS_SWIZZLE_B32, V_PERMLANEX16_B32, V_READLANE_B32; AMD Instinct CDNA4 ISA,
+V_PERMLANE16_SWAP_B32 and V_PERMLANE32_SWAP_B32; LLVM, "Syntax of AMDGPU Instruction Modifiers", for what a
+generation has.  A row has 16 lanes; `None` is out of bounds.
 """
 
 import numpy as np
@@ -123,22 +123,9 @@ def test_dpp_moves_values_of_all_sizes_whole(amd, family, bits):
     arguments = [np.zeros_like(numbers), numbers, *modifiers]
     call = amd.call_collective(f"amdgcn_update_dpp_{family}_{bits}", arguments, numbers.dtype, warp_size=64)
     assert np.array_equal(call.value, numbers.reshape(4, 16)[:, ::-1].reshape(64))
-    if bits != "b16":  # mov.dpp has no old value
-        modifiers[0], modifiers[3] = np.int32(0x111), np.bool_(False)
-        symbol = f"amdgcn_mov_dpp_{family}_{bits}"
-        call = amd.call_collective(symbol, [numbers, *modifiers], numbers.dtype, warp_size=64)
-        assert np.all(np.isnan(call.value[::16]))
-        assert np.array_equal(np.delete(call.value, np.s_[::16]), np.delete(numbers, np.s_[15::16]))
 
 
-def test_dpp8_selects_within_eight_lanes(amd):
-    chosen = [7, 0, 6, 1, 5, 2, 4, 3]
-    selectors = U32(sum(lane << 3 * place for place, lane in enumerate(chosen)))
-    call = amd.call_collective("amdgcn_mov_dpp8", [lanes(32), selectors], U32)
-    assert call.value.tolist() == in_groups(chosen)[:32]
-
-
-# ------------------------------------------------------------------ ds.bpermute, ds.permute, ds.swizzle
+# ------------------------------------------------------------------ ds.bpermute, ds.swizzle
 
 
 @pytest.mark.parametrize(
@@ -158,17 +145,6 @@ def test_bpermute_pulls_from_byte_addresses(amd, family, addresses, sources):
     call = amd.call_collective(symbol, [addresses, lanes(64, 100)], U32, warp_size=64)
     assert np.array_equal(call.value, 100 + sources)
     assert call.findings == ()
-
-
-def test_permute_pushes_and_the_highest_lane_wins(amd):
-    targets = np.arange(64) // 2 * 3 % 64
-    arguments = [(4 * targets).astype(U32), lanes(64, 100)]
-    call = amd.call_collective("amdgcn_ds_permute_gfx9", arguments, U32, warp_size=64)
-    expected = np.zeros(64, U32)
-    for lane, target in enumerate(targets):
-        expected[target] = 100 + lane
-    assert call.findings == ()
-    assert np.array_equal(call.value, expected)
 
 
 @pytest.mark.parametrize(
@@ -196,20 +172,19 @@ def test_swizzle_patterns(amd, pattern, group):
     assert group is None or call.value.tolist() == in_groups(group)
 
 
-# ------------------------------------------------------------------ permlane16, permlanex16, swaps
+# ------------------------------------------------------------------ permlanex16, swaps
 
 LAST, REVERSED = (0xFFFFFFFF, 0xFFFFFFFF), (0x89ABCDEF, 0x01234567)
 SELECTORS = {(0x76543210, 0xFEDCBA98): ROW, LAST: [15] * 16, REVERSED: ROW[::-1]}
 
 
 @sizes
-@pytest.mark.parametrize("name", ["permlane16", "permlanex16"])
-def test_selectors_name_lanes_of_a_row(amd, name, bits):
+def test_selectors_name_lanes_of_the_other_row(amd, bits):
     numbers = (1 + np.arange(32) / 8).astype(TYPES[bits])
-    rows = numbers.reshape(2, 16)[:: 1 if name == "permlane16" else -1]
+    rows = numbers.reshape(2, 16)[::-1]
     for (low, high), places in SELECTORS.items():
         arguments = [np.zeros_like(numbers), numbers, U32(low), U32(high), *flags(0, 0)]
-        call = amd.call_collective(f"amdgcn_{name}_{bits}", arguments, numbers.dtype)
+        call = amd.call_collective(f"amdgcn_permlanex16_{bits}", arguments, numbers.dtype)
         assert np.array_equal(call.value, rows[:, places].reshape(32))
         assert call.findings == ()
 
@@ -243,7 +218,7 @@ def test_swaps_exchange_odd_rows_with_even_rows(amd, width):
     assert call.finding_kinds == ["INACTIVE_SOURCE"]
 
 
-# ------------------------------------------------------------------ readlane, readfirstlane, writelane
+# ------------------------------------------------------------------ readlane, readfirstlane
 
 LATER_HALF = 0xFFFFFFFF00000000
 
@@ -261,16 +236,6 @@ def test_all_lanes_get_the_value_of_one(amd, bits):
     for call, lane in ((first, 32), (named, 37)):
         assert np.all(call.value[32:] == values(bits)[lane])
         assert call.findings == ()
-
-
-@sizes
-def test_writelane_changes_one_lane(amd, bits):
-    arguments = [np.full(64, 7).astype(TYPES[bits]), U32(41), values(bits)]
-    call = amd.call_collective(f"amdgcn_writelane_{bits}", arguments, TYPES[bits], warp_size=64)
-    expected = values(bits)
-    expected[41] = 7
-    assert call.findings == ()
-    assert np.array_equal(call.value, expected)
 
 
 def test_readlane_of_a_lane_beyond_the_wave_wraps_around(amd):

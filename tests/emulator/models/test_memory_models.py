@@ -1,6 +1,6 @@
-"""Models that access memory: NVIDIA's ldmatrix, stmatrix and cp.async, AMD's reads of LDS and loads to it.
+"""Models that access memory: NVIDIA's ldmatrix and cp.async, AMD's reads of LDS and loads to it.
 
-Sources: PTX ISA 9.2, sections 9.7.14.5.15 to 9.7.14.5.17 and 9.7.9; AMD Instinct CDNA4 ISA, section 11.4,
+Sources: PTX ISA 9.2, sections 9.7.14.5.15 and 9.7.9; AMD Instinct CDNA4 ISA, section 11.4,
 DS_READ_B64_TR_B16; AMD Instinct MI300 ISA, buffer loads to LDS (the address in LDS is that of the wave plus
 the offset plus the lane times the size).
 """
@@ -14,11 +14,9 @@ def kinds_and_lanes(call) -> list[tuple[str, int]]:
     return [(finding.kind, finding.lane) for finding in call.findings]
 
 
-# ------------------------------------------------------------------ ldmatrix, stmatrix, movmatrix
+# ------------------------------------------------------------------ ldmatrix
 
 SIDE = 8
-each_count = pytest.mark.parametrize("count", [1, 2, 4])
-each_form = pytest.mark.parametrize("form", ["", "_trans"])
 
 
 def in_fragments(matrices: np.ndarray, form: str) -> np.ndarray:
@@ -47,8 +45,8 @@ class Tile:
         return nvidia.call_collective(symbol, [self.addresses], result, memory=self.memory, **options)
 
 
-@each_form
-@each_count
+@pytest.mark.parametrize("form", ["", "_trans"])
+@pytest.mark.parametrize("count", [1, 2, 4])
 def test_ldmatrix_places_every_element(nvidia, count, form):
     tile = Tile(count)
     numbers = np.arange(count * 64, dtype=np.uint16).reshape(count, SIDE, SIDE)
@@ -58,27 +56,6 @@ def test_ldmatrix_places_every_element(nvidia, count, form):
     assert call.findings == ()
     accesses = call.of_kind("access")
     assert [(event.detail, event.bytes) for event in accesses] == [(0, 16)] * SIDE * count
-
-
-@each_form
-@each_count
-def test_stmatrix_places_every_element(nvidia, count, form):
-    tile = Tile(count)
-    numbers = np.arange(1, count * 64 + 1, dtype=np.uint16).reshape(count, SIDE, SIDE)
-    held = in_fragments(numbers, form)
-    arguments = [tile.addresses, *(held[:, matrix].copy() for matrix in range(count))]
-    call = nvidia.call_collective(f"nvvm_stmatrix_x{count}{form}", arguments, memory=tile.memory)
-    np.testing.assert_array_equal(tile.room[tile.places], numbers)
-    assert not tile.room[np.setdiff1d(np.arange(64), tile.places)].any()
-    assert call.findings == ()
-    assert {event.detail for event in call.of_kind("access")} == {1}
-
-
-def test_movmatrix_transposes(nvidia):
-    matrix = np.arange(64, dtype=np.uint16).reshape(1, SIDE, SIDE)
-    held = in_fragments(matrix, "")[:, 0].copy()
-    call = nvidia.call_collective("nvvm_movmatrix_trans", [held], np.dtype((np.uint16, 2)))
-    np.testing.assert_array_equal(call.value, in_fragments(matrix, "_trans")[:, 0])
 
 
 def test_rows_of_matrices_that_cannot_be_read_are_poison(nvidia):
@@ -94,22 +71,8 @@ def test_rows_of_matrices_that_cannot_be_read_are_poison(nvidia):
     )
 
 
-def test_a_store_past_shared_memory_is_dropped(nvidia):
-    tile = Tile(1)
-    tile.memory = [Memory(tile.room.reshape(-1)[: 60 * SIDE + 4], shared=True)]
-    tile.addresses[:SIDE] = [address(tile.room, (60 - lane) * SIDE * 2) for lane in range(SIDE)]
-    arguments = [tile.addresses, np.ones((32, 2), np.uint16)]
-    call = nvidia.call_collective("nvvm_stmatrix_x1", arguments, memory=tile.memory)
-    assert kinds_and_lanes(call) == [("SHARED_OUT_OF_BOUNDS", 0)]
-    assert tile.room[53:60].all()
-    assert not tile.room[60].any()
-
-
-@pytest.mark.parametrize("symbol", ["nvvm_ldmatrix_x1", "nvvm_stmatrix_x1", "nvvm_movmatrix_trans"])
-def test_matrices_need_the_whole_warp(nvidia, symbol):
-    tile = Tile(1)
-    arguments = [tile.addresses, np.uint32(0)]
-    call = nvidia.call_collective(symbol, arguments, np.uint32, memory=tile.memory, active=0xFFFF)
+def test_ldmatrix_needs_the_whole_warp(nvidia):
+    call = Tile(1).load(nvidia, 1, active=0xFFFF)
     assert call.finding_kinds == ["DIVERGENT_COLLECTIVE"]
     assert call.of_kind("access") == []
 

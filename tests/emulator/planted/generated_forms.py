@@ -1,11 +1,11 @@
-"""Bugs planted into other forms of the generated `flash`: keys in parts, large tiles, scores ahead."""
+"""Bugs planted into other forms of the generated `flash`: keys in parts, large tiles."""
 
 from planted.bugs import planted_into
 from planted.generated import BARRIER, SHUFFLE, WAIT
 from planted.ir_edits import dropped, replaced, with_operand
 
 in_parts = planted_into("flash of 10 queries in parts")
-large_tiles, scores_ahead = map(planted_into, ("flash in large tiles", "flash with scores ahead"))
+large_tiles = planted_into("flash in large tiles")
 
 BUGS = (
     in_parts(
@@ -59,35 +59,4 @@ BUGS = (
         "values",
     ),
     large_tiles("the sum of half of the lanes of a row", with_operand(SHUFFLE, 2, "i32 1", 17, 24), "values"),
-    scores_ahead("the next tile of K is not waited for", dropped(WAIT, 2, 5), "in-flight values"),
-    scores_ahead(
-        "the scores of a tile are computed again for the tile behind it",
-        replaced(r"select i1 %\d+, i64 %\d+, i64 (%\d+)$", r"select i1 true, i64 \1, i64 \1", 0, 3),
-        "values",
-    ),
-    scores_ahead(
-        "a part of the scores is not replaced by the next tile's",
-        replaced(
-            r"(%\d+) = phi <4 x float> \[ (%\d+), (%\S+) \], \[ %\d+, (%\d+) \]",
-            r"\1 = phi <4 x float> [ \2, \3 ], [ \1, \4 ]",
-            0,
-            16,
-        ),
-        "values",
-    ),
-    scores_ahead(
-        "the loop over masked tiles begins with the scores of the first tile",
-        replaced(r"select i1 (%\d+), i64 %\d+, i64 0$", r"select i1 \1, i64 0, i64 0", 0, 1),
-        "values",
-    ),
-    scores_ahead(
-        "scores of a tile behind the last one are computed",
-        replaced(r"select i1 %\d+, i64 (%\d+), i64 %\d+$", r"select i1 true, i64 \1, i64 \1", 1, 3),
-        "out-of-bounds",
-    ),
-    scores_ahead(
-        "scores are masked as those of the next tile",
-        replaced(r"add i32 (%\d+), 192$", r"add i32 \1, 128", 0, 1),
-        "values",
-    ),
 )

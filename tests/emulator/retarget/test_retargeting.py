@@ -5,8 +5,8 @@ import re
 import pytest
 from snippets import DATA, amd, lines_of, nvidia, retargeted
 
+from harness.emulator.retarget.entries import RED_ZONE
 from harness.emulator.retarget.retargeted import SharedArray
-from harness.emulator.retarget.shared_arrays import RED_ZONE
 from harness.system.errors import BuildError
 
 # ------------------------------------------------------------------ accesses

@@ -7,7 +7,7 @@ from sweeps import sweep
 from variants.native_runs import build, judge
 
 from harness.problem.attention_problem import AttentionProblem
-from harness.targets.cpu.register_tile import RegisterTile
+from harness.targets.cpu.chip import RegisterTile
 
 PROBLEM = AttentionProblem(heads=1, seq_q=256, head_dim=64)
 

@@ -6,8 +6,8 @@ from mlir import ir
 from harness.codegen.dialect.context import mlir_context
 from harness.system.errors import BuildError
 from harness.targets.cuda.lowering import APPROXIMATIONS
-from harness.targets.gpu.own_operations import replace_operations
 from harness.targets.lowering.reciprocals import divide_rows_once
+from harness.targets.lowering.transforms import replace_operations
 
 ROWS = """
 func.func @normalize(%tile: vector<16x8xf32>, %sums: vector<16xf32>) -> vector<16x8xf32> {

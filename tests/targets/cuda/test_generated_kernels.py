@@ -23,7 +23,6 @@ from harness.targets.gpu.pipeline import stages
 
 WHOLE = AttentionProblem(heads=1, seq_q=128, head_dim=64, dtype="f16")
 LEFT_OUT = (
-    "scores-ahead",
     "read-again",
     "prefetched",
     "loads-by-step",
@@ -60,7 +59,7 @@ def test_rows_that_do_not_exist_are_neither_read_nor_written(tmp_path: Path) -> 
             *(("sm_80", *width) for width in ((16, "bf16"), (32, "f16"), (96, "bf16"), (256, "f16"))),
             ("sm_80", 64, "f32"),
         ],
-        but=[("sm_90a", 128, "f16"), ("sm_80", 96, "bf16")],
+        but=[("sm_80", 96, "bf16")],
     ),
 )
 def test_the_lanes_of_flash_never_wait_for_a_bank(

@@ -23,7 +23,7 @@ PRINTED = f"""==PROF== Connected to process 7
 
 
 def test_kernels_of_a_call_are_added_and_shares_weighed_by_time() -> None:
-    counted = nsight.together(nsight.kernels_of(PRINTED))
+    counted = nsight.counters_of(PRINTED)
     assert counted == {
         "instructions": 1010,
         "memory_read_bytes": 1048576 + 1024,
@@ -33,12 +33,12 @@ def test_kernels_of_a_call_are_added_and_shares_weighed_by_time() -> None:
 
 def test_chips_that_name_a_counter_otherwise_are_read_too() -> None:
     older = PRINTED.replace('"60.0","n/a"', '"n/a","60.0"').replace('"20.0","n/a"', '"n/a","20.0"')
-    assert nsight.together(nsight.kernels_of(older)) == nsight.together(nsight.kernels_of(PRINTED))
+    assert nsight.counters_of(older) == nsight.counters_of(PRINTED)
 
 
 def test_a_counter_that_one_kernel_lacks_is_not_known_of_the_call() -> None:
     lacking = PRINTED.replace('"1024","10"', '"1024","n/a"')
-    assert "instructions" not in nsight.together(nsight.kernels_of(lacking))
+    assert "instructions" not in nsight.counters_of(lacking)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ def test_parts_are_right_for_extreme_inputs(distribution: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("batch", "heads", "grids"), [(1, 2, [4, 2]), (4, 64, [256])], ids=["few workgroups", "a large grid"]
+    ("batch", "heads", "grids"), sweep([(1, 2, [4, 2]), (4, 64, [256])], but=[(1, 2, [4, 2])])
 )
 def test_few_workgroups_go_over_long_rows_in_parts(
     batch: int, heads: int, grids: list[int], tmp_path: Path
@@ -41,7 +41,8 @@ def test_only_rows_that_exist_are_kept_between_the_kernels(tmp_path: Path) -> No
     assert shapes["partial_maximum"] == shapes["partial_total"] == [1, 2, 3, 1]
 
 
-@pytest.mark.parametrize("causal", sweep([False, True], but=[True]))
+@pytest.mark.sweep
+@pytest.mark.parametrize("causal", [False, True])
 def test_parts_execute_what_one_part_does(causal: bool, tmp_path: Path) -> None:
     problem = AttentionProblem(heads=1, seq_q=200, head_dim=32, dtype="f16", causal=causal)
     one, three = (

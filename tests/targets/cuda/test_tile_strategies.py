@@ -11,19 +11,17 @@ from harness.problem.attention_problem import AttentionProblem
 
 RAGGED = AttentionProblem(heads=1, seq_q=140, head_dim=64, dtype="f16", causal=True)
 CROSS = AttentionProblem(heads=2, kv_heads=1, seq_q=150, seq_kv=330, head_dim=128, dtype="bf16")
-STRATEGIES = list(itertools.product(["registers", "shared-memory"], [1, 2], ["ahead", "in-turn"]))
+STRATEGIES = list(itertools.product(["registers", "shared-memory"], [1, 2]))
 SMALL, LARGE = {"tile_q": 64}, {"tile_q": 128}
 problems = pytest.mark.parametrize("problem", sweep([RAGGED, CROSS], but=[RAGGED]), ids=["ragged", "cross"])
 
 
 @problems
-@pytest.mark.parametrize(
-    ("query_operand", "staging_slots", "scores"), sweep(STRATEGIES, but=[("shared-memory", 1, "ahead")])
-)
+@pytest.mark.parametrize(("query_operand", "staging_slots"), sweep(STRATEGIES, but=[("shared-memory", 1)]))
 def test_every_strategy_is_right_and_the_checks_find_nothing(
-    problem: AttentionProblem, query_operand: str, staging_slots: int, scores: str, tmp_path: Path
+    problem: AttentionProblem, query_operand: str, staging_slots: int, tmp_path: Path
 ) -> None:
-    options = {"query_operand": query_operand, "staging_slots": staging_slots, "scores": scores}
+    options = {"query_operand": query_operand, "staging_slots": staging_slots}
     artifact = build(problem, tmp_path, params=LARGE, **options)
     assert artifact.metrics.bank_conflicts == 0
     assert_right(artifact, tmp_path)
@@ -31,18 +29,16 @@ def test_every_strategy_is_right_and_the_checks_find_nothing(
 
 @pytest.mark.parametrize(
     ("variant", "options"),
-    sweep(
-        [
-            (variant, options)
-            for variant in ("naive", "unfused")
-            for options in (
-                {"query_operand": "shared-memory", "staging_slots": 1},
-                {"product_order": "by-step"},
-            )
-        ],
-        but=[("naive", {"product_order": "by-step"})],
-    ),
+    [
+        (variant, options)
+        for variant in ("naive", "unfused")
+        for options in (
+            {"query_operand": "shared-memory", "staging_slots": 1},
+            {"product_order": "by-step"},
+        )
+    ],
 )
+@pytest.mark.sweep
 def test_other_variants_have_large_tiles_with_all_strategies(
     variant: str, options: dict, tmp_path: Path
 ) -> None:
@@ -58,11 +54,10 @@ def test_sums_after_the_loop_are_right_for_any_scores(distribution: str, tmp_pat
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize("options", [{"row_sums": "after-loop"}, {"scores": "ahead"}], ids=str)
 @pytest.mark.parametrize("keys", [64, 70])
-def test_rows_that_see_no_key_are_zero(keys: int, options: dict, tmp_path: Path) -> None:
+def test_rows_that_see_no_key_are_zero(keys: int, tmp_path: Path) -> None:
     unequal = AttentionProblem(heads=1, seq_q=200, seq_kv=keys, head_dim=64, dtype="f16", causal=True)
-    assert_right(build(unequal, tmp_path, params=LARGE, **options), tmp_path)
+    assert_right(build(unequal, tmp_path, params=LARGE, row_sums="after-loop"), tmp_path)
 
 
 def shuffles_in_loops(distributed: str) -> int:
@@ -75,6 +70,7 @@ def shuffles_in_loops(distributed: str) -> int:
     return count
 
 
+@pytest.mark.sweep
 def test_sums_after_the_loop_halve_its_shuffles(tmp_path: Path) -> None:
     counts = {}
     for row_sums in ("every-tile", "after-loop"):
@@ -145,9 +141,7 @@ def test_loads_and_products_by_step_are_as_many_and_right(
 
 
 def test_each_step_of_a_product_comes_after_the_loads_for_it_alone(tmp_path: Path) -> None:
-    artifact = build(
-        CROSS, tmp_path, params=LARGE, product_order="by-step", operand_loads="one-step", scores="in-turn"
-    )
+    artifact = build(CROSS, tmp_path, params=LARGE, product_order="by-step", operand_loads="one-step")
     shown = text(artifact, tmp_path, "just-in-time").splitlines()
     loop = shown[next(number for number, line in enumerate(shown) if "scf.for" in line) :]
     products = [number for number, line in enumerate(loop) if "nvvm.mma.sync" in line]
@@ -161,6 +155,7 @@ def test_each_step_of_a_product_comes_after_the_loads_for_it_alone(tmp_path: Pat
         assert sum(start < number < end for number in of_scores) == 2 + 4  # Q for two bands, 64 keys
 
 
+@pytest.mark.sweep
 def test_one_slot_each_takes_half_the_memory(tmp_path: Path) -> None:
     sizes = []
     for slots in (1, 2):
@@ -169,13 +164,3 @@ def test_one_slot_each_takes_half_the_memory(tmp_path: Path) -> None:
         assert f"memref<{slots}x64x72xf16" in text(artifact, folder, "staged")
         sizes.append(artifact.launch["kernels"][0]["shared_bytes"])
     assert sizes[0] * 2 == sizes[1]
-
-
-def test_scores_ahead_are_those_of_the_next_tile_and_carried(tmp_path: Path) -> None:
-    shown = text(build(RAGGED, tmp_path, params=SMALL, scores="ahead"), tmp_path, "scores-ahead")
-    loops = [line for line in shown.splitlines() if "scf.for %" in line]
-    assert len(loops) == 2
-    assert all(line.count("vector<64x64xf32>") == 2 for line in loops)
-    assert shown.count("vector.contract") == 2 + 2 * 2
-    body = shown[shown.index("scf.for %") : shown.index("scf.yield")]
-    assert body.index("vector.contract") < body.index("vector.multi_reduction")

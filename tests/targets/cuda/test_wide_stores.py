@@ -52,6 +52,7 @@ def test_results_are_right_in_fewer_stores_of_16_bytes(name: str, tmp_path: Path
     assert_right(direct, tmp_path / "direct")
 
 
+@pytest.mark.sweep
 def test_what_needs_more_memory_than_operands_is_stored_directly(tmp_path: Path) -> None:
     wide, direct = built(problem(seq_q=64, seq_kv=16, head_dim_v=256), tmp_path)
     assert wide[1] == direct[1]

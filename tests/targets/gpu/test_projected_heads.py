@@ -23,7 +23,7 @@ def case_of(target: str, problem: AttentionProblem, projections: str) -> Case:
 @pytest.mark.parametrize(
     ("projections", "kernels"),
     [
-        ("fused", ["project_key", "project_value", "attention"]),
+        pytest.param("fused", ["project_key", "project_value", "attention"], marks=pytest.mark.sweep),
         ("before", ["project_query", "project_key", "project_value", "attention"]),
     ],
 )

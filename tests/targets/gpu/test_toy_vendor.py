@@ -111,7 +111,6 @@ def test_every_stage_is_kept_and_warps_have_its_lanes(tmp_path: Path) -> None:
     assert [kernel.threads for kernel in build.kernels] == [VENDOR.most_warps * LANES]
     assert [kernel.shared_bytes for kernel in build.kernels] == [0]
     left_out = (  # by the strategy of a small tile
-        "scores-ahead",
         "read-again",
         "prefetched",
         "loads-by-step",

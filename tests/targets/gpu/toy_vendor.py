@@ -16,8 +16,7 @@ from harness.emulator.devices import Device
 from harness.emulator.devices import Vendor as EmulatedVendor
 from harness.emulator.models import intel
 from harness.targets.base import Stage
-from harness.targets.gpu.kernel_build import DeviceCode, KernelBuild, on_module
-from harness.targets.gpu.llvm_ir import to_llvm_ir
+from harness.targets.gpu.kernel_build import DeviceCode, KernelBuild, on_module, to_llvm_ir
 from harness.targets.gpu.pointer_arguments import take_pointers
 from harness.targets.gpu.vendor import CodeGeneration, Multiprocessors, Vendor
 from harness.targets.lowering.transforms import run_passes
@@ -100,7 +99,7 @@ def _to_opencl(module: ir.Module) -> None:
 
 
 def _emit(build: KernelBuild) -> str:
-    build.device_code = DeviceCode(image=build.llvm_ir.encode(), files={"kernels.ll": build.llvm_ir.encode()})
+    build.code = DeviceCode(image=build.llvm_ir.encode(), files={"kernels.ll": build.llvm_ir.encode()})
     return build.llvm_ir
 
 

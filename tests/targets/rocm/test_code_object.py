@@ -1,7 +1,5 @@
 """Figures of AMD kernels, from the metadata in their assembly."""
 
-from dataclasses import asdict, replace
-
 import pytest
 
 from harness.artifact.artifact import StaticMetrics
@@ -84,7 +82,7 @@ def test_each_kernel_has_its_figures_and_instructions():
 @pytest.mark.parametrize(
     ("kernels", "together"),
     [
-        ([SCORES, SOFTMAX], replace(SCORES, name=None, spills=13)),
+        ([SCORES, SOFTMAX], SCORES.model_copy(update={"name": None, "spills": 13})),
         ([KernelMetrics(registers=3), KernelMetrics()], KernelMetrics(registers=3)),
         ([], KernelMetrics()),
     ],
@@ -92,5 +90,4 @@ def test_each_kernel_has_its_figures_and_instructions():
 def test_kernels_need_the_most_of_each_and_spill_together(
     kernels: list[KernelMetrics], together: KernelMetrics
 ) -> None:
-    known = {name: value for name, value in asdict(together).items() if value is not None}
-    assert combine(kernels) == StaticMetrics(**known)
+    assert combine(kernels) == StaticMetrics(**together.model_dump(exclude={"name"}))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.targets.rocm.instruction_classes import instruction_classes
+from harness.targets.rocm.code_object import instruction_classes
 
 ASSEMBLY = """
 attention:

@@ -5,7 +5,7 @@ from mlir import ir
 
 from harness.codegen.dialect.context import mlir_context
 from harness.system.errors import BuildError
-from harness.targets.gpu.own_operations import replace_operations
+from harness.targets.lowering.transforms import replace_operations
 from harness.targets.xegpu.lane_operations import (
     REPLACEMENTS,
     cut_words,

@@ -3,8 +3,8 @@
 Intrinsics are named as LLVM 22 or IREE's newer one spells them.  Where an intrinsic is overloaded,
 `_overloads` adds the suffixes of all types of the sizes that are modelled, and each size has its own C
 function, whose name ends with the bits.  What is not here is not modelled, and a kernel that calls it is
-refused: matrix instructions on 8-bit or sparse operands and in WMMA's 64-lane form, structured buffers,
-atomic buffer operations, named barriers.
+refused: matrix instructions on 8-bit or sparse operands, of 16-bit accumulators, and in WMMA's 64-lane form,
+structured buffers, atomic buffer operations, named barriers, votes and reductions of a wave.
 """
 
 from collections.abc import Callable, Mapping
@@ -41,16 +41,10 @@ COMMON: Mapping[str, Model] = {
         lane,
         """
         workitem.id.{x,y,z} workgroup.id.{x,y,z} wavefrontsize implicitarg.ptr mbcnt.{lo,hi} s.barrier
-        {exp2,log,rcp,rsq,sqrt,fract,fmed3}.{f16,f32} cvt.pkrtz perm alignbyte
+        {exp2,log,rcp,rsq,sqrt}.{f16,f32}
         """,
     ),
-    **_AMDGCN.others(
-        lane,
-        {
-            "{ubfe,sbfe}.i32": "{ubfe,sbfe}",
-            "make.buffer.rsrc.p{7,8}.p{0,1}{,.i32,.i64}": "make_buffer_rsrc",
-        },
-    ),
+    **_AMDGCN.others(lane, {"make.buffer.rsrc.p{7,8}.p{0,1}{,.i32,.i64}": "make_buffer_rsrc"}),
     **Names("__", "amdgcn_").own(
         lane, "ocml_{exp,exp2,log,log2,tanh,rsqrt}_f32 ockl_get_{local_size,num_groups}"
     ),
@@ -58,16 +52,7 @@ COMMON: Mapping[str, Model] = {
     **_overloads("raw.ptr.buffer.store", lane, 8, 16, 32, 64, 96, 128),
     **_overloads("readfirstlane", collective, 16, 32, 64, 128, pointers=True),
     **_overloads("readlane", collective, 16, 32, 64, 128, pointers=True),
-    **_overloads("writelane", collective, 16, 32, 64),
     **_AMDGCN.own(collective, "ds.swizzle"),
-    **_AMDGCN.others(
-        collective,
-        {
-            "ballot.i64": "ballot_b64",
-            "wave.reduce.{add,min,max,umin,umax}.i32": "wave_reduce_{add,min,max,umin,umax}",
-            "wave.reduce.{fadd,fmin,fmax}.f32": "wave_reduce_{fadd,fmin,fmax}",
-        },
-    ),
     # Hints, and waits for what has happened already
     **_AMDGCN.without_effect("iglp.opt s.{nop,setprio,sleep,waitcnt} sched{,.group}.barrier wave.barrier"),
 }
@@ -79,8 +64,7 @@ GFX9: Mapping[str, Model] = {
     **_AMDGCN.others(
         collective,
         {
-            "mov.dpp.i{32,64}": "mov_dpp_gfx9_b{32,64}",
-            "ds.{bpermute,permute}": "ds_{bpermute,permute}_gfx9",
+            "ds.bpermute": "ds_bpermute_gfx9",
             "load.to.lds.{p0,p1}": "load_to_lds",
             "load.to.lds.p7": "load_to_lds_buffer",
             "global.load.lds": "load_to_lds",
@@ -115,17 +99,8 @@ GFX950: Mapping[str, Model] = {
 GFX10: Mapping[str, Model] = {
     **COMMON,
     **_overloads("update.dpp", collective, 16, 32, 64, generation="_gfx10"),
-    **_overloads("permlane16", collective, 16, 32, 64),
     **_overloads("permlanex16", collective, 16, 32, 64),
-    **_AMDGCN.others(
-        collective,
-        {
-            "ballot.i32": "ballot_b32",
-            "mov.dpp.i{32,64}": "mov_dpp_gfx10_b{32,64}",
-            "mov.dpp8.{i32,f32}": "mov_dpp8",
-            "ds.{bpermute,permute}": "ds_{bpermute,permute}_gfx10",
-        },
-    ),
+    **_AMDGCN.others(collective, {"ds.bpermute": "ds_bpermute_gfx10"}),
 }
 """What gfx10 and later have (RDNA)."""
 
@@ -136,8 +111,6 @@ GFX11: Mapping[str, Model] = {
         {
             "wmma.f32.16x16x16.f16.v8f32.v16f16": "wmma_gfx11_f32_f16",
             "wmma.f32.16x16x16.bf16.v8f32.v16i16": "wmma_gfx11_f32_bf16",
-            "wmma.f16.16x16x16.f16{,.tied}.v16f16.v16f16": "wmma_gfx11_f16_f16{,_tied}",
-            "wmma.bf16.16x16x16.bf16{,.tied}.v16i16.v16i16": "wmma_gfx11_bf16_bf16{,_tied}",
         },
     ),
 }
@@ -150,8 +123,6 @@ GFX12: Mapping[str, Model] = {
         {
             "wmma.f32.16x16x16.f16.v8f32.v8f16": "wmma_gfx12_f32_f16",
             "wmma.f32.16x16x16.bf16.v8f32.v8i16": "wmma_gfx12_f32_bf16",
-            "wmma.f16.16x16x16.f16.v8f16.v8f16": "wmma_gfx12_f16_f16",
-            "wmma.bf16.16x16x16.bf16.v8i16.v8i16": "wmma_gfx12_bf16_bf16",
         },
     ),
     **_AMDGCN.without_effect("s.wait.{dscnt,kmcnt,loadcnt,storecnt}"),

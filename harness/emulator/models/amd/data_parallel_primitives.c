@@ -49,46 +49,29 @@ static int source_lane(Family family, int size, int lane, int control) {
     }
 }
 
-/* (…, value, control, row mask, bank mask, bound control), with the value at `position`.  A lane that the
+/* (old, value, control, row mask, bank mask, bound control).  A lane that the
  * masks exclude keeps its old value; a source that is out of bounds or inactive counts as 0 with bound
- * control and leaves the old value otherwise.  `has_old`: whether the old value is argument 0, or
- * undefined. */
-static void move(Warp *warp, Family family, size_t bytes, int position, int has_old) {
+ * control and leaves the old value otherwise. */
+static void move(Warp *warp, Family family, size_t bytes) {
     EACH_ACTIVE_LANE(lane) {
-        int control = LANE_ARGUMENT(lane, position + 1, int32_t);
-        int row_mask = LANE_ARGUMENT(lane, position + 2, int32_t);
-        int bank_mask = LANE_ARGUMENT(lane, position + 3, int32_t);
-        int bound_control = LANE_ARGUMENT(lane, position + 4, uint8_t) & 1;
+        int control = LANE_ARGUMENT(lane, 2, int32_t);
+        int row_mask = LANE_ARGUMENT(lane, 3, int32_t);
+        int bank_mask = LANE_ARGUMENT(lane, 4, int32_t);
+        int bound_control = LANE_ARGUMENT(lane, 5, uint8_t) & 1;
         int source = source_lane(family, warp->size, lane, control);
         if (source == NOT_COVERED)
             report(FINDING_UNSUPPORTED_OPERAND, warp->lanes[lane], "dpp_ctrl 0x%x", control);
         int is_written = (row_mask >> lane / 16 & 1) && (bank_mask >> lane % 16 / 4 & 1);
         int is_there = source >= 0 && is_active(warp, source);
-        if (is_written && is_there) copy_argument(warp, lane, source, position, bytes);
+        if (is_written && is_there) copy_argument(warp, lane, source, 1, bytes);
         else if (is_written && bound_control) memset(warp->lanes[lane]->result, 0, bytes);
-        else if (has_old) copy_argument(warp, lane, lane, 0, bytes);
-        else memset(warp->lanes[lane]->result, UNDEFINED_BYTE, bytes);
+        else copy_argument(warp, lane, lane, 0, bytes);
     }
 }
 
-COLLECTIVE_MODEL(amdgcn_update_dpp_gfx9_b16) { move(warp, GFX9, 2, 1, 1); }
-COLLECTIVE_MODEL(amdgcn_update_dpp_gfx9_b32) { move(warp, GFX9, 4, 1, 1); }
-COLLECTIVE_MODEL(amdgcn_update_dpp_gfx9_b64) { move(warp, GFX9, 8, 1, 1); }
-COLLECTIVE_MODEL(amdgcn_update_dpp_gfx10_b16) { move(warp, GFX10, 2, 1, 1); }
-COLLECTIVE_MODEL(amdgcn_update_dpp_gfx10_b32) { move(warp, GFX10, 4, 1, 1); }
-COLLECTIVE_MODEL(amdgcn_update_dpp_gfx10_b64) { move(warp, GFX10, 8, 1, 1); }
-
-COLLECTIVE_MODEL(amdgcn_mov_dpp_gfx9_b32) { move(warp, GFX9, 4, 0, 0); }
-COLLECTIVE_MODEL(amdgcn_mov_dpp_gfx9_b64) { move(warp, GFX9, 8, 0, 0); }
-COLLECTIVE_MODEL(amdgcn_mov_dpp_gfx10_b32) { move(warp, GFX10, 4, 0, 0); }
-COLLECTIVE_MODEL(amdgcn_mov_dpp_gfx10_b64) { move(warp, GFX10, 8, 0, 0); }
-
-/* (value, selectors): three bits a lane name one of the eight lanes of its group; an inactive one counts
- * as 0. */
-COLLECTIVE_MODEL(amdgcn_mov_dpp8) {
-    EACH_ACTIVE_LANE(lane) {
-        int source = (lane & ~7) + (int)(LANE_ARGUMENT(lane, 1, uint32_t) >> 3 * (lane & 7) & 7);
-        if (is_active(warp, source)) copy_argument(warp, lane, source, 0, 4);
-        else LANE_RESULT(lane, uint32_t) = 0;
-    }
-}
+COLLECTIVE_MODEL(amdgcn_update_dpp_gfx9_b16) { move(warp, GFX9, 2); }
+COLLECTIVE_MODEL(amdgcn_update_dpp_gfx9_b32) { move(warp, GFX9, 4); }
+COLLECTIVE_MODEL(amdgcn_update_dpp_gfx9_b64) { move(warp, GFX9, 8); }
+COLLECTIVE_MODEL(amdgcn_update_dpp_gfx10_b16) { move(warp, GFX10, 2); }
+COLLECTIVE_MODEL(amdgcn_update_dpp_gfx10_b32) { move(warp, GFX10, 4); }
+COLLECTIVE_MODEL(amdgcn_update_dpp_gfx10_b64) { move(warp, GFX10, 8); }

@@ -52,19 +52,4 @@ MODEL_PART float bfloat16_element(const char *operand, int position) {
 
 MODEL_PART float float_element(const char *operand, int position) { return ((const float *)operand)[position]; }
 
-/* Set an element of a lane's result, rounded to nearest. */
-typedef void (*SetElement)(char *result, int position, float value);
-
-MODEL_PART void set_half_element(char *result, int position, float value) {
-    ((uint16_t *)result)[position] = half_of_float(value);
-}
-
-MODEL_PART void set_bfloat16_element(char *result, int position, float value) {
-    ((uint16_t *)result)[position] = bfloat16_of_float(value);
-}
-
-MODEL_PART void set_float_element(char *result, int position, float value) {
-    ((float *)result)[position] = value;
-}
-
 #endif

@@ -1,7 +1,7 @@
 /* Values that move between lanes by an address, a pattern or a selector.
  *
- * Sources: AMD Instinct MI300 ISA, DS_PERMUTE_B32, DS_BPERMUTE_B32, DS_SWIZZLE_B32; RDNA3 ISA,
- * V_PERMLANE16_B32 and V_PERMLANEX16_B32; AMD Instinct CDNA4 ISA, V_PERMLANE16_SWAP_B32 and
+ * Sources: AMD Instinct MI300 ISA, DS_BPERMUTE_B32, DS_SWIZZLE_B32; RDNA3 ISA,
+ * V_PERMLANEX16_B32; AMD Instinct CDNA4 ISA, V_PERMLANE16_SWAP_B32 and
  * V_PERMLANE32_SWAP_B32. */
 #include "waves.h"
 
@@ -39,18 +39,6 @@ static void pull(Warp *warp, int exchanged) {
 COLLECTIVE_MODEL(amdgcn_ds_bpermute_gfx9) { pull(warp, 64); }
 COLLECTIVE_MODEL(amdgcn_ds_bpermute_gfx10) { pull(warp, 32); }
 
-/* (address, value): push.  Of two lanes that push to one place the higher wins; nobody's place becomes 0. */
-static void push(Warp *warp, int exchanged) {
-    EACH_ACTIVE_LANE(lane) LANE_RESULT(lane, uint32_t) = 0;
-    EACH_ACTIVE_LANE(lane) {
-        int target = addressed_lane(lane, LANE_ARGUMENT(lane, 0, uint32_t), exchanged);
-        if (is_active(warp, target)) LANE_RESULT(target, uint32_t) = LANE_ARGUMENT(lane, 1, uint32_t);
-    }
-}
-
-COLLECTIVE_MODEL(amdgcn_ds_permute_gfx9) { push(warp, 64); }
-COLLECTIVE_MODEL(amdgcn_ds_permute_gfx10) { push(warp, 32); }
-
 /* (value, pattern): within four lanes if bit 15 is set, within 32 lanes otherwise. */
 COLLECTIVE_MODEL(amdgcn_ds_swizzle) {
     EACH_ACTIVE_LANE(lane) {
@@ -68,16 +56,15 @@ COLLECTIVE_MODEL(amdgcn_ds_swizzle) {
     }
 }
 
-/* ------------------------------------------------------------------ permlane16, permlanex16 (gfx10) */
+/* ------------------------------------------------------------------ permlanex16 (gfx10) */
 
 /* (old, value, selectors of places 0 to 7, of places 8 to 15, fetch inactive, bound control): each lane
- * names by four bits a lane of a row of 16, its own row or the other one of the pair (`exchange`
- * 16).  What an inactive lane holds is not known here, so fetching it is reported; otherwise 0 or the old
- * value stands in. */
-static void permute_row(Warp *warp, int exchange, size_t bytes) {
+ * names by four bits a lane of a row of 16, the other one of the pair of rows.  What an inactive lane holds
+ * is not known here, so fetching it is reported; otherwise 0 or the old value stands in. */
+static void permute_row(Warp *warp, size_t bytes) {
     uint64_t selectors = uniform_argument(warp, 2) | (uint64_t)uniform_argument(warp, 3) << 32;
     EACH_ACTIVE_LANE(lane) {
-        int source = ((lane & ~15) ^ exchange) + (int)(selectors >> 4 * (lane & 15) & 15);
+        int source = ((lane & ~15) ^ 16) + (int)(selectors >> 4 * (lane & 15) & 15);
         int fetch_inactive = LANE_ARGUMENT(lane, 4, uint8_t) & 1;
         int bound_control = LANE_ARGUMENT(lane, 5, uint8_t) & 1;
         if (is_active(warp, source)) {
@@ -93,12 +80,9 @@ static void permute_row(Warp *warp, int exchange, size_t bytes) {
     }
 }
 
-COLLECTIVE_MODEL(amdgcn_permlane16_b16) { permute_row(warp, 0, 2); }
-COLLECTIVE_MODEL(amdgcn_permlane16_b32) { permute_row(warp, 0, 4); }
-COLLECTIVE_MODEL(amdgcn_permlane16_b64) { permute_row(warp, 0, 8); }
-COLLECTIVE_MODEL(amdgcn_permlanex16_b16) { permute_row(warp, 16, 2); }
-COLLECTIVE_MODEL(amdgcn_permlanex16_b32) { permute_row(warp, 16, 4); }
-COLLECTIVE_MODEL(amdgcn_permlanex16_b64) { permute_row(warp, 16, 8); }
+COLLECTIVE_MODEL(amdgcn_permlanex16_b16) { permute_row(warp, 2); }
+COLLECTIVE_MODEL(amdgcn_permlanex16_b32) { permute_row(warp, 4); }
+COLLECTIVE_MODEL(amdgcn_permlanex16_b64) { permute_row(warp, 8); }
 
 /* ------------------------------------------------------------------ permlane*.swap (gfx950) */
 

@@ -1,4 +1,4 @@
-/* Barriers.  Sources: OpenCL C 3.0, "Synchronization Functions"; cl_khr_subgroups; cl_intel_split_work_group_barrier.
+/* Barriers.  Sources: OpenCL C 3.0, "Synchronization Functions"; cl_khr_subgroups.
  *
  * The flags say which memory is made visible; lanes run one after another, so that all of it always is.
  */
@@ -8,8 +8,6 @@
 enum { WORK_GROUP_BARRIER = 0, ALL_THREADS = 0 };
 
 LANE_MODEL(opencl_work_group_barrier) { barrier_wait(lane, WORK_GROUP_BARRIER, ALL_THREADS); }
-LANE_MODEL(intel_work_group_barrier_arrive) { barrier_arrive(lane, WORK_GROUP_BARRIER, ALL_THREADS); }
-LANE_MODEL(intel_work_group_barrier_wait) { barrier_wait_arrived(lane, WORK_GROUP_BARRIER); }
 
 /* The lanes have met when a collective model is called. */
 COLLECTIVE_MODEL(opencl_sub_group_barrier) { require_all_lanes(warp, "sub_group_barrier"); }

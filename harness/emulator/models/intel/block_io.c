@@ -115,16 +115,9 @@ static void write_element(const Block *block, const Lane *lane, int row, int col
     else if (block->accessible[row]) memcpy(element_address(block, row, column), value, bytes);
 }
 
-/* Where in a block, counted row by row, element `index` of a lane is.  A row of more elements than there are lanes
- * gives each lane several neighbours; one of fewer leaves the remaining lanes for the next rows. */
-static int position_in_block(const Block *block, int lane, int index) {
-    int neighbours = block->columns > MATRIX_LANES ? block->columns / MATRIX_LANES : 1;
-    return (index / neighbours * MATRIX_LANES + lane) * neighbours + index % neighbours;
-}
-
 /* Elements of one block that a lane holds. */
 static int elements_per_lane(const Block *block) {
-    return (block->rows * block->columns + MATRIX_LANES - 1) / MATRIX_LANES;
+    return block->rows * block->columns / MATRIX_LANES;
 }
 
 /* The lane's own array, if it may be accessed. */
@@ -136,27 +129,9 @@ static char *own_array(Warp *warp, int lane, const Block *block, Access access) 
 
 /* ------------------------------------------------------------------ the builtins */
 
-/* A lane holds its elements of the first block, then those of the next.  Blocks of a single row of 8 leave nothing
- * for lanes 8 to 15, whose values are undefined. */
+/* A lane holds a column of the first block, then one of the next.  Where elements are packed into 32-bit values, lower
+ * rows in lower bits, they simply follow one another, too. */
 COLLECTIVE_MODEL(intel_2d_block_read) {
-    if (!is_matrix_sub_group(warp, "a 2-D block read")) return;
-    Block block = named_block(warp, ACCESS_LOAD, NAMED_BEHIND_OWN);
-    int count = elements_per_lane(&block);
-    EACH_ACTIVE_LANE(lane) {
-        char *value = own_array(warp, lane, &block, ACCESS_STORE);
-        for (int i = 0; value && i < count * block.blocks; i++, value += block.element_bytes) {
-            int position = position_in_block(&block, lane, i % count);
-            int row = position / block.columns;
-            int column = position % block.columns + i / count * block.columns;
-            if (row < block.rows) read_element(&block, warp->lanes[lane], row, column, value);
-            else poison(value, (size_t)block.element_bytes);
-        }
-    }
-}
-
-/* The elements of a lane's column are packed into 32-bit values, lower rows in lower bits, so that they simply follow
- * one another: one column of the first block, then one of the next. */
-COLLECTIVE_MODEL(intel_2d_block_read_transform) {
     if (!is_matrix_sub_group(warp, "a 2-D block read")) return;
     Block block = named_block(warp, ACCESS_LOAD, NAMED_BEHIND_OWN);
     EACH_ACTIVE_LANE(lane) {
@@ -181,13 +156,10 @@ COLLECTIVE_MODEL(intel_2d_block_read_transpose) {
 COLLECTIVE_MODEL(intel_2d_block_write) {
     if (!is_matrix_sub_group(warp, "a 2-D block write")) return;
     Block block = named_block(warp, ACCESS_STORE, NAMED_BEHIND_OWN);
-    int count = elements_per_lane(&block);
     EACH_ACTIVE_LANE(lane) {
         const char *value = own_array(warp, lane, &block, ACCESS_LOAD);
-        for (int i = 0; value && i < count; i++, value += block.element_bytes) {
-            int position = position_in_block(&block, lane, i);
-            write_element(&block, warp->lanes[lane], position / block.columns, position % block.columns, value);
-        }
+        for (int i = 0; value && i < block.rows; i++, value += block.element_bytes)
+            write_element(&block, warp->lanes[lane], i, lane, value);
     }
 }
 

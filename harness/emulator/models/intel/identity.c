@@ -44,25 +44,6 @@ LANE_MODEL(opencl_get_group_id) { RESULT(uint64_t) = dimension(arguments, launch
 LANE_MODEL(opencl_get_local_size) { RESULT(uint64_t) = dimension(arguments, launch.block, 1); }
 LANE_MODEL(opencl_get_num_groups) { RESULT(uint64_t) = dimension(arguments, launch.grid, 1); }
 
-LANE_MODEL(opencl_get_global_size) {
-    uint32_t sizes[3];
-    for (int i = 0; i < 3; i++) sizes[i] = launch.grid[i] * launch.block[i];
-    RESULT(uint64_t) = dimension(arguments, sizes, 1);
-}
-
-/* Launches begin at the origin. */
-LANE_MODEL(opencl_get_global_offset) { RESULT(uint64_t) = 0; }
-
-LANE_MODEL(opencl_get_local_linear_id) { RESULT(uint64_t) = (uint64_t)lane->thread; }
-
-LANE_MODEL(opencl_get_global_linear_id) {
-    uint32_t position[3];
-    global_position(lane, position);
-    uint64_t width = (uint64_t)launch.grid[0] * launch.block[0];
-    uint64_t height = (uint64_t)launch.grid[1] * launch.block[1];
-    RESULT(uint64_t) = (position[2] * height + position[1]) * width + position[0];
-}
-
 LANE_MODEL(opencl_get_sub_group_id) { RESULT(uint32_t) = (uint32_t)lane->warp->index; }
 LANE_MODEL(opencl_get_sub_group_local_id) { RESULT(uint32_t) = (uint32_t)lane->index; }
 LANE_MODEL(opencl_get_sub_group_size) { RESULT(uint32_t) = (uint32_t)lane->warp->count; }

@@ -3,20 +3,13 @@
 INTEGER_SIZES = {"c": 1, "h": 1, "s": 2, "t": 2, "i": 4, "j": 4, "l": 8, "m": 8}
 """Bytes of the integer types by their letters: char, uchar, short, ushort, int, uint, long, ulong."""
 
-FLOAT_SIZES = {"Dh": 2, "f": 4, "d": 8}
-"""Bytes of half, float and double."""
-
-ELEMENT_SIZES = INTEGER_SIZES | FLOAT_SIZES
+FLOAT_SIZES = {"Dh": 2, "f": 4}
+"""Bytes of half and float."""
 
 
 def vector(element: str, width: int) -> str:
     """Return a vector type (`Dv8_f`), or the element's own for a single element."""
     return element if width == 1 else f"Dv{width}_{element}"
-
-
-def type_code(element: str) -> int:
-    """Return how models are told an element's type: the first letter of its mangled name (`elements.h`)."""
-    return ord(element[0])
 
 
 def mangled(name: str, *types: str) -> str:
@@ -31,7 +24,7 @@ def mangled(name: str, *types: str) -> str:
         if kind.startswith("Dv"):
             seen.append(kind)
         spelled.append(kind)
-    return f"_Z{len(name)}{name}{''.join(spelled)}"
+    return spelled_out(name, *spelled)
 
 
 def spelled_out(name: str, *types: str) -> str:

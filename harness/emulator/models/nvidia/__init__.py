@@ -2,7 +2,8 @@
 
 Intrinsics are named as LLVM 22, an older or a newer one (IREE's) spells them.  Overloads that only differ in
 type share a C function.  What is not here is not modelled, and a kernel that calls it is refused: cluster
-registers, mbarriers, bulk copies (TMA), wgmma and later matrix units, 8-bit types.
+registers, mbarriers, bulk copies (TMA), wgmma and later matrix units, 8-bit types, arithmetic on 16 bits,
+votes, matches and reductions of a warp.
 """
 
 from collections.abc import Mapping
@@ -13,22 +14,16 @@ _NVVM = Names("llvm.nvvm.", "nvvm_")
 _REGISTERS = Names("llvm.nvvm.read.ptx.sreg.", "nvvm_")
 
 _OF_A_LANE = """
-    isspacep.shared reflect
+    reflect
     {add,mul}.rn{,.ftz}.f {fadd,fmul}{,.ftz}.f32 fma.rn{,.ftz}{,.sat}.f saturate{,.ftz}.f
-    {ex2,lg2,sin,cos,rsqrt}.approx{,.ftz}.f {floor,ceil,trunc,round}{,.ftz}.f sqrt.f
-    {fmax,fmin}{,.ftz}{,.nan}.f {fmax,fmin}{,.nan}.xorsign.abs.f {fmax,fmin}{,.nan}.{f16,bf16}{,x2}
-    ex2.approx.f16{,x2} ex2.approx.ftz.bf16{,x2} fma.rn{,.relu}.{f16,bf16}{,x2}
-    {f2f16,f2bf16,ff2f16x2,ff2bf16x2,f2tf32}.{rn,rz}{,.relu} f2tf32.rna f2h.rn.ftz
-    {f2i,f2ui}.{rn,rz,rm,rp} f2i.{rm,rp}.ftz f2ui.rp.ftz {i2f,ui2f}.rn
-    prmt{,.f4e,.b4e,.rc8,.ecl,.ecr,.rc16}
+    {ex2,lg2,rsqrt}.approx{,.ftz}.f {floor,ceil,trunc,round}{,.ftz}.f sqrt.f
+    {f2f16,f2bf16,ff2f16x2,ff2bf16x2}.rn f2tf32.rna prmt
     cp.async.commit.group cp.async.wait.{group,all}
     barrier0 barrier.cta.sync.{all,count} barrier.cta.arrive.count
 """
 
 _OF_A_LANE_NAMED_OTHERWISE = {
     "ex2.approx{,.ftz}.f32": "ex2_approx{,_ftz}_f",
-    "ex2.approx.v2f16": "ex2_approx_f16x2",
-    "ex2.approx.ftz.v2bf16": "ex2_approx_ftz_bf16x2",
     "rcp.rn{,.ftz}.f": "rcp{,_ftz}_f",
     "rcp.approx.ftz.f": "rcp_ftz_f",
     "div.{rn,approx}{,.ftz}.f": "div{,_ftz}_f",
@@ -36,8 +31,6 @@ _OF_A_LANE_NAMED_OTHERWISE = {
     "sqrt.{rn,approx}.f": "sqrt_f",
     "sqrt.{rn,approx}.ftz.f": "sqrt_ftz_f",
     "f2h.rn": "f2f16_rn",
-    "f2i.{rn,rz}.ftz": "f2i_{rn,rz}",
-    "f2ui.{rn,rz,rm}.ftz": "f2ui_{rn,rz,rm}",
     "cp.async.ca.shared.global.{4,8,16}{,.s}": "cp_async_{4,8,16}{,_s}",
     "cp.async.cg.shared.global.16{,.s}": "cp_async_16{,_s}",
     # Names before LLVM 21
@@ -47,12 +40,7 @@ _OF_A_LANE_NAMED_OTHERWISE = {
     "barrier.cta.arrive.aligned.count": "barrier_cta_arrive_count",
 }
 
-_OF_A_WARP = """
-    vote.{ballot,all,any,uni}.sync activemask match.any.sync.{i32,i64} match.all.sync.{i32p,i64p} elect.sync
-    redux.sync.{add,and,or,xor,min,max,umin,umax} redux.sync.{fmin,fmax}{,.abs}{,.NaN} bar.warp.sync
-"""
-
-_OF_A_WARP_NAMED_OTHERWISE = {
+_OF_A_WARP = {
     "shfl.sync.{up,down,bfly,idx}.i32{,p}": "shfl_sync_{up,down,bfly,idx}{,_p}",
     "shfl.sync.{up,down,bfly,idx}.f32{,p}": "shfl_sync_{up,down,bfly,idx}{,_p}",
     "mma.m16n8k{16,8}.row.col.f32.f32": "mma_m16n8k{16,8}_f16_f32",
@@ -60,27 +48,19 @@ _OF_A_WARP_NAMED_OTHERWISE = {
     "mma.m16n8k{16,8}.row.col.bf16": "mma_m16n8k{16,8}_bf16",
     "mma.m16n8k{8,4}.row.col.tf32": "mma_m16n8k{8,4}_tf32",
     # By shared (p3) and generic (p0) addresses
-    "{ld,st}matrix.sync.aligned.m8n8.x{1,2,4}{,.trans}.b16.p3": "{ld,st}matrix_x{1,2,4}{,_trans}",
-    "{ld,st}matrix.sync.aligned.m8n8.x{1,2,4}{,.trans}.b16.p0": "{ld,st}matrix_x{1,2,4}{,_trans}",
-    "movmatrix.sync.aligned.m8n8.trans.b16": "movmatrix_trans",
+    "ldmatrix.sync.aligned.m8n8.x{1,2,4}{,.trans}.b16.p3": "ldmatrix_x{1,2,4}{,_trans}",
+    "ldmatrix.sync.aligned.m8n8.x{1,2,4}{,.trans}.b16.p0": "ldmatrix_x{1,2,4}{,_trans}",
 }
 
-_WITHOUT_EFFECT = """
-    membar.{cta,gl,sys} fence.sc.cluster fence.mbarrier_init.release.cluster fence.proxy.alias
-    fence.proxy.async{,.global,.shared_cta,.shared_cluster}
-    griddepcontrol.{wait,launch.dependents} nanosleep setmaxnreg.{inc,dec}.sync.aligned.u32
-    prefetch{,.global}.{L1,L2} prefetch.global.L2.evict.{last,normal} prefetchu.L1
-"""
-"""What orders memory, prefetches, or shares the machine: lanes run in program order."""
+_WITHOUT_EFFECT = "membar.{cta,gl,sys} prefetch{,.global}.{L1,L2}"
+"""What orders memory or prefetches: lanes run in program order."""
 
 MODELS: Mapping[str, Model] = {
-    **_REGISTERS.own(
-        lane, "{tid,ntid,ctaid,nctaid}.{x,y,z} warpsize warpid laneid lanemask.{eq,le,lt,ge,gt}"
-    ),
+    **_REGISTERS.own(lane, "{tid,ntid,ctaid,nctaid}.{x,y,z} warpsize laneid"),
     **_NVVM.own(lane, _OF_A_LANE),
     **_NVVM.others(lane, _OF_A_LANE_NAMED_OTHERWISE),
-    **_NVVM.own(collective, _OF_A_WARP),
-    **_NVVM.others(collective, _OF_A_WARP_NAMED_OTHERWISE),
+    **_NVVM.own(collective, "bar.warp.sync"),
+    **_NVVM.others(collective, _OF_A_WARP),
     **_NVVM.without_effect(_WITHOUT_EFFECT),
     "__nvvm_reflect": lane("nvvm_reflect"),
 }

@@ -63,11 +63,6 @@ LANE_MODEL(nvvm_ex2_approx_ftz_f) { RESULT(float) = flushed(exp2f(flushed(ARGUME
 LANE_MODEL(nvvm_lg2_approx_f) { RESULT(float) = log2f(ARGUMENT(0, float)); }
 LANE_MODEL(nvvm_lg2_approx_ftz_f) { RESULT(float) = flushed(log2f(flushed(ARGUMENT(0, float)))); }
 
-LANE_MODEL(nvvm_sin_approx_f) { RESULT(float) = sinf(ARGUMENT(0, float)); }
-LANE_MODEL(nvvm_sin_approx_ftz_f) { RESULT(float) = flushed(sinf(flushed(ARGUMENT(0, float)))); }
-LANE_MODEL(nvvm_cos_approx_f) { RESULT(float) = cosf(ARGUMENT(0, float)); }
-LANE_MODEL(nvvm_cos_approx_ftz_f) { RESULT(float) = flushed(cosf(flushed(ARGUMENT(0, float)))); }
-
 LANE_MODEL(nvvm_rcp_f) { RESULT(float) = 1.0f / ARGUMENT(0, float); }
 LANE_MODEL(nvvm_rcp_ftz_f) { RESULT(float) = flushed(1.0f / flushed(ARGUMENT(0, float))); }
 LANE_MODEL(nvvm_div_f) { RESULT(float) = ARGUMENT(0, float) / ARGUMENT(1, float); }

@@ -27,23 +27,9 @@ LANE_MODEL(nvvm_nctaid_z) { RESULT(uint32_t) = launch.grid[2]; }
 /* ------------------------------------------------------------------ position in the warp */
 
 LANE_MODEL(nvvm_warpsize) { RESULT(uint32_t) = (uint32_t)lane->warp->size; }
-LANE_MODEL(nvvm_warpid) { RESULT(uint32_t) = (uint32_t)lane->warp->index; }
 LANE_MODEL(nvvm_laneid) { RESULT(uint32_t) = (uint32_t)lane->index; }
 
-/* Masks with the bits of the lanes whose number is equal to this lane's, at most it, and so on. */
-static uint32_t own_bit(const Lane *lane) { return (uint32_t)1 << lane->index; }
-static uint32_t lower_bits(const Lane *lane) { return own_bit(lane) - 1; }
-
-LANE_MODEL(nvvm_lanemask_eq) { RESULT(uint32_t) = own_bit(lane); }
-LANE_MODEL(nvvm_lanemask_le) { RESULT(uint32_t) = lower_bits(lane) | own_bit(lane); }
-LANE_MODEL(nvvm_lanemask_lt) { RESULT(uint32_t) = lower_bits(lane); }
-LANE_MODEL(nvvm_lanemask_ge) { RESULT(uint32_t) = ~lower_bits(lane); }
-LANE_MODEL(nvvm_lanemask_gt) { RESULT(uint32_t) = ~(lower_bits(lane) | own_bit(lane)); }
-
 /* ------------------------------------------------------------------ other questions */
-
-/* isspacep.shared (PTX ISA 9.2, section 9.7.9). */
-LANE_MODEL(nvvm_isspacep_shared) { RESULT(uint8_t) = is_shared(ARGUMENT(0, const char *)) != 0; }
 
 /* What NVIDIA's device library asks of the compiler ("Using the NVVM reflect pass" of LLVM's NVPTX guide):
  * subnormal numbers are kept, division and square root are exact. */

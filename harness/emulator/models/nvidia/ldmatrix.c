@@ -1,5 +1,5 @@
-/* ldmatrix, stmatrix and movmatrix (PTX ISA 9.2, sections 9.7.14.5.15 to 9.7.14.5.17): 8×8 matrices of 16-bit
- * elements between shared memory and the registers of a warp.
+/* ldmatrix (PTX ISA 9.2, section 9.7.14.5.15): 8×8 matrices of 16-bit elements from shared memory to the registers
+ * of a warp.
  *
  * In registers lane l holds elements 2 (l % 4) and 2 (l % 4) + 1 of row l / 4; with `.trans`, of column l / 4.
  * In memory each row is 16 bytes at an address of its own: lanes 8 m to 8 m + 7 pass the addresses of the rows of
@@ -26,23 +26,18 @@ static Pair pair_of(Matrix *matrix, int lane, int transposed) {
     return (Pair){{*element_of(matrix, lane, 0, transposed), *element_of(matrix, lane, 1, transposed)}};
 }
 
-static void put_pair(Matrix *matrix, int lane, int transposed, Pair pair) {
-    *element_of(matrix, lane, 0, transposed) = pair.element[0];
-    *element_of(matrix, lane, 1, transposed) = pair.element[1];
-}
-
 /* ------------------------------------------------------------------ rows in memory */
 
-static int is_row(const Lane *lane, const char *row, Access access, const char *instruction) {
+static int is_row(const Lane *lane, const char *row) {
     if ((uintptr_t)row % ROW_BYTES != 0) {
-        report(FINDING_UNALIGNED, lane, "%s: a row is not aligned to 16 bytes", instruction);
+        report(FINDING_UNALIGNED, lane, "ldmatrix: a row is not aligned to 16 bytes");
         return 0;
     }
     if (!is_shared(row)) {
-        report(FINDING_SHARED_OUT_OF_BOUNDS, lane, "%s: a row is not in shared memory", instruction);
+        report(FINDING_SHARED_OUT_OF_BOUNDS, lane, "ldmatrix: a row is not in shared memory");
         return 0;
     }
-    return check_access(lane, row, ROW_BYTES, access);
+    return check_access(lane, row, ROW_BYTES, ACCESS_LOAD);
 }
 
 /* Rows that cannot be read hold poison. */
@@ -52,19 +47,9 @@ static Matrix loaded(const Warp *warp, int number) {
     for (int row = 0; row < SIDE; row++) {
         int lane = SIDE * number + row;
         const char *address = LANE_ARGUMENT(lane, 0, const char *);
-        if (is_row(warp->lanes[lane], address, ACCESS_LOAD, "ldmatrix"))
-            memcpy(matrix.element[row], address, ROW_BYTES);
+        if (is_row(warp->lanes[lane], address)) memcpy(matrix.element[row], address, ROW_BYTES);
     }
     return matrix;
-}
-
-static void store(const Warp *warp, int number, const Matrix *matrix) {
-    for (int row = 0; row < SIDE; row++) {
-        int lane = SIDE * number + row;
-        char *address = LANE_ARGUMENT(lane, 0, char *);
-        if (is_row(warp->lanes[lane], address, ACCESS_STORE, "stmatrix"))
-            memcpy(address, matrix->element[row], ROW_BYTES);
-    }
 }
 
 /* ------------------------------------------------------------------ instructions */
@@ -81,37 +66,9 @@ static void load_matrices(Warp *warp, int count, int transposed) {
     }
 }
 
-/* Arguments: the address of a row, a register for each matrix. */
-static void store_matrices(Warp *warp, int count, int transposed) {
-    if (!is_whole_warp(warp, "stmatrix")) return;
-    for (int number = 0; number < count; number++) {
-        Matrix matrix;
-        EACH_ACTIVE_LANE(lane) put_pair(&matrix, lane, transposed, LANE_ARGUMENT(lane, 1 + number, Pair));
-        store(warp, number, &matrix);
-    }
-}
-
 COLLECTIVE_MODEL(nvvm_ldmatrix_x1) { load_matrices(warp, 1, 0); }
 COLLECTIVE_MODEL(nvvm_ldmatrix_x2) { load_matrices(warp, 2, 0); }
 COLLECTIVE_MODEL(nvvm_ldmatrix_x4) { load_matrices(warp, 4, 0); }
 COLLECTIVE_MODEL(nvvm_ldmatrix_x1_trans) { load_matrices(warp, 1, 1); }
 COLLECTIVE_MODEL(nvvm_ldmatrix_x2_trans) { load_matrices(warp, 2, 1); }
 COLLECTIVE_MODEL(nvvm_ldmatrix_x4_trans) { load_matrices(warp, 4, 1); }
-
-COLLECTIVE_MODEL(nvvm_stmatrix_x1) { store_matrices(warp, 1, 0); }
-COLLECTIVE_MODEL(nvvm_stmatrix_x2) { store_matrices(warp, 2, 0); }
-COLLECTIVE_MODEL(nvvm_stmatrix_x4) { store_matrices(warp, 4, 0); }
-COLLECTIVE_MODEL(nvvm_stmatrix_x1_trans) { store_matrices(warp, 1, 1); }
-COLLECTIVE_MODEL(nvvm_stmatrix_x2_trans) { store_matrices(warp, 2, 1); }
-COLLECTIVE_MODEL(nvvm_stmatrix_x4_trans) { store_matrices(warp, 4, 1); }
-
-/* The transpose of a matrix, from registers to registers. */
-COLLECTIVE_MODEL(nvvm_movmatrix_trans) {
-    if (!is_whole_warp(warp, "movmatrix")) {
-        poison_results(warp, sizeof(Pair));
-        return;
-    }
-    Matrix matrix;
-    EACH_ACTIVE_LANE(lane) put_pair(&matrix, lane, 0, LANE_ARGUMENT(lane, 0, Pair));
-    EACH_ACTIVE_LANE(lane) LANE_RESULT(lane, Pair) = pair_of(&matrix, lane, 1);
-}

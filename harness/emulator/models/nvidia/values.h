@@ -13,7 +13,6 @@ typedef struct Pair {
 } Pair;
 
 #define CANONICAL_NAN 0x7FFFFFFFu
-#define CANONICAL_NAN_16 0x7FFFu
 
 static inline uint32_t bits_of_float(float value) {
     uint32_t bits;
@@ -36,8 +35,5 @@ static inline float saturated(float value) {
     if (!(value > 0.0f)) return 0.0f;
     return value > 1.0f ? 1.0f : value;
 }
-
-/* `.relu`: negative numbers become +0, NaN stays (PTX ISA 9.2, section 9.7.9, cvt, and section 9.7.4, fma). */
-static inline float rectified(float value) { return value > 0.0f || isnan(value) ? value : 0.0f; }
 
 #endif

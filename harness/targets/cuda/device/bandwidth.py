@@ -2,8 +2,7 @@
 
 import functools
 
-from harness.targets.cuda.device.calls import CUDA
-from harness.targets.cuda.device.context import open_device
+from harness.targets.cuda.device.context import CUDA, open_device
 from harness.targets.gpu.streams import DEFAULT_STREAM, StreamEvents, StreamMemory
 
 COPIED_CACHES = 8

@@ -1,4 +1,4 @@
-"""The device that this process works on, and its context."""
+"""The device that this process works on, its context, and calls of the CUDA driver API as exceptions."""
 
 import functools
 from typing import Any
@@ -7,9 +7,40 @@ from cuda.bindings import driver
 
 from harness.system.errors import UnsupportedError
 from harness.targets.cuda.chips import runs_on
-from harness.targets.cuda.device.calls import CUDA, checked
 from harness.targets.cuda.device.clocks import nvidia_clocks
-from harness.targets.gpu.streams import StreamDevice
+from harness.targets.gpu.driver import DeviceError
+from harness.targets.gpu.streams import StreamApi, StreamDevice
+
+
+def checked(result: tuple[Any, ...]) -> Any:
+    """Return what a call gives besides its error code: nothing, one value, or a tuple.
+
+    Raises `MemoryError` where the device has not enough memory, else `DeviceError` with the driver's words.
+    """
+    error, *values = result
+    if error != driver.CUresult.CUDA_SUCCESS:
+        text = f"{_text(driver.cuGetErrorName(error))}: {_text(driver.cuGetErrorString(error))}"
+        if error == driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
+            raise MemoryError(text)
+        raise DeviceError(text)
+    if len(values) == 1:
+        return values[0]
+    return tuple(values) or None
+
+
+def _text(result: tuple[Any, bytes | None]) -> str:
+    return (result[1] or b"unknown error").decode()
+
+
+CUDA = StreamApi(
+    call=lambda name, *arguments: checked(getattr(driver, f"cu{name}")(*arguments)),
+    free=driver.cuMemFree,
+    allocate="MemAlloc",
+    launch="LaunchKernel",
+    synchronize="CtxSynchronize",
+    event_flags=(driver.CUevent_flags.CU_EVENT_DEFAULT,),
+)
+
 
 BUS_BYTES = 32
 

@@ -7,7 +7,7 @@ from cuda.bindings import driver
 
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
 from harness.problem.inputs import make_inputs
-from harness.targets.cuda.device.calls import checked
+from harness.targets.cuda.device.context import checked
 from harness.targets.executors import chosen_here
 
 

@@ -12,8 +12,7 @@ from harness.artifact.artifact import Artifact
 from harness.artifact.device_facts import DriverMetrics
 from harness.targets.cuda.chips import machine_code_runs_on
 from harness.targets.cuda.device import CUBIN_FILE, PTX_FILE
-from harness.targets.cuda.device.calls import checked
-from harness.targets.cuda.device.context import open_device
+from harness.targets.cuda.device.context import checked, open_device
 from harness.targets.gpu.driver import Enqueue
 from harness.targets.gpu.executable import GpuKernels
 from harness.targets.gpu.launch import GpuKernel, GpuLaunch

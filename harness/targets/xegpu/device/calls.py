@@ -56,35 +56,6 @@ SUCCESS = 0
 OUT_OF_MEMORY = frozenset((-4, -6))
 """CL_MEM_OBJECT_ALLOCATION_FAILURE and CL_OUT_OF_HOST_MEMORY."""
 
-ERRORS = {
-    -1: "device not found",
-    -2: "device not available",
-    -3: "compiler not available",
-    -4: "memory object allocation failure",
-    -5: "out of resources",
-    -6: "out of host memory",
-    -11: "build program failure",
-    -14: "error of a command that was waited for",
-    -15: "compile program failure",
-    -17: "link program failure",
-    -30: "invalid value",
-    -33: "invalid device",
-    -42: "invalid binary",
-    -43: "invalid build options",
-    -44: "invalid program",
-    -45: "invalid program executable",
-    -46: "invalid kernel name",
-    -48: "invalid kernel",
-    -49: "invalid argument index",
-    -50: "invalid argument value",
-    -52: "invalid kernel arguments",
-    -54: "invalid work-group size",
-    -55: "invalid work-item size",
-    -59: "invalid operation",
-    -61: "invalid buffer size",
-}
-"""The errors that calls made here give, in words; the numbers are those of OpenCL's header."""
-
 
 @dataclass(frozen=True)
 class Calls:
@@ -97,7 +68,7 @@ class Calls:
     def call(self, name: str, *arguments: object) -> None:
         """Call a function that returns an error code.
 
-        Raises `MemoryError` where there is not enough memory, else `DeviceError` with the error in words.
+        Raises `MemoryError` where there is not enough memory, else `DeviceError` with the error's number.
         """
         _require_success(name, self._function(name)(*arguments))
 
@@ -130,7 +101,7 @@ class Calls:
 def _require_success(name: str, error: int) -> None:
     if error == SUCCESS:
         return
-    text = f"{name}: {ERRORS.get(error, 'error')} ({error})"
+    text = f"{name}: error {error} of OpenCL"
     if error in OUT_OF_MEMORY:
         raise MemoryError(text)
     raise DeviceError(text)

@@ -161,10 +161,7 @@ def _set(operation: ir.OpView, name: str, layout: str) -> None:
 
 
 def prefetch_next_tiles(loop: ir.OpView, layouts: Layouts) -> None:
-    """Let each iteration of a loop over keys prefetch the tiles of K and V of the next one, in place.
-
-    The last iteration names its own tiles again.
-    """
+    """Let each iteration of a loop over keys prefetch the tiles of K and V of the next one, in place."""
     first: dict[ir.Value, ir.OpView] = {}
     for operation in operations_within(loop):
         if operation.name == LOAD:

@@ -6,6 +6,7 @@ from pathlib import Path
 import iree.runtime
 
 from harness.artifact.artifact import Artifact
+from harness.emulator.device_code import load_saved
 from harness.emulator.drivers.registry import (
     LoadedImage,
     launch_reports,
@@ -17,7 +18,6 @@ from harness.emulator.drivers.stub import stub
 from harness.emulator.findings import Report
 from harness.emulator.launching import MAXIMUM_PROCESSES, LaunchSettings
 from harness.emulator.native_library import ONE_AT_A_TIME
-from harness.emulator.saved_code import load_saved
 from harness.system.errors import EmulatorFindingsError, HarnessError
 from harness.system.machine.cores import allotted_cores
 from harness.variants.baselines.iree.calls import IreeExecutable

@@ -64,9 +64,8 @@ def choose_executor(target: IreeTarget, images: Sequence[Image], folder: Path) -
 
 def _emulate(images: Sequence[Image], chip: str, folder: Path) -> str:
     """Compile device code for the emulator; return it in the LLVM dialect."""
-    from harness.emulator.device_code import compile_for_emulator
+    from harness.emulator.device_code import ImageCode, compile_for_emulator, save
     from harness.emulator.devices import device
-    from harness.emulator.saved_code import ImageCode, save
 
     model = device(chip)
     codes = [ImageCode(image.code, compile_for_emulator(image.llvm_ir, model)) for image in images]

@@ -9,7 +9,7 @@ from harness.targets.cuda.nvdisasm import together
 from harness.targets.gpu.kernel_metrics import KernelMetrics, combine, instructions
 from harness.targets.object_files import code_bytes
 from harness.targets.rocm import code_object
-from harness.targets.rocm.instruction_classes import instruction_classes
+from harness.targets.rocm.code_object import instruction_classes
 from harness.variants.baselines.iree.compilation import Image
 
 LOCAL_MEMORY = re.compile(r"\bworkgroup_local_memory = (\d+)")

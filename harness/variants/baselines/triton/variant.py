@@ -25,7 +25,7 @@ from harness.system.errors import BuildError, UnsupportedError, one_line
 from harness.targets.base import Stage
 from harness.targets.cuda import CudaTarget
 from harness.targets.executors import wanted_executor
-from harness.targets.gpu.emulation import EMULATED, emulate
+from harness.targets.gpu.packaging import EMULATED, emulate
 from harness.variants.base import Parameters, Variant
 from harness.variants.baselines.triton.tiles import TritonTiles, candidates, default_tiles
 

@@ -114,7 +114,7 @@ def test_assembly_is_compiled_by_the_driver_of_a_later_device(artifact, folder):
 def test_missing_memory_of_the_device_is_told_from_other_errors():
     from cuda.bindings import driver
 
-    from harness.targets.cuda.device.calls import checked
+    from harness.targets.cuda.device.context import checked
 
     with stub_device("sm_80"):
         with pytest.raises(MemoryError, match="out of memory"):

@@ -79,7 +79,7 @@ def test_a_compiler_s_words_are_part_of_the_error(
         monkeypatch.setitem(found, "clBuildProgram", lambda *given: -11)
         monkeypatch.setitem(found, "clGetProgramBuildInfo", log)
         with pytest.raises(
-            DeviceError, match=r"build program failure \(-11\): error: undefined reference"
+            DeviceError, match=r"clBuildProgram: error -11 of OpenCL: error: undefined reference"
         ) as told:
             on_device(artifact).load(folder)
     assert "more" not in str(told.value)

@@ -14,7 +14,7 @@ from intel_fragments import SPIRV, plain_block
 from harness.system.errors import UnsupportedError
 from harness.targets.gpu.driver import DeviceError
 from harness.targets.gpu.launch import GpuKernel
-from harness.targets.xegpu.processor.modelled import sources
+from harness.targets.xegpu.processor.executor import sources
 
 needs_runtime = pytest.mark.extra("intel")
 
