@@ -7,8 +7,6 @@ from typing import Annotated
 import typer
 
 DEFAULT_OUT = Path("results")
-DEFAULT_THRESHOLD = "3%"
-"""Smallest difference of times that matters to `harness compare`."""
 
 
 class Listed(StrEnum):
