@@ -17,6 +17,8 @@ from pygments.token import (  # type: ignore[import-untyped]
 
 from harness.ir_view.stage_output import Language
 
+LEXERS = {Language.LLVM_IR: "llvm", Language.ASSEMBLY: "gas", Language.PTX: "ptx"}
+"""Names that pygments knows."""
 SCALAR_TYPES = r"(?:index|none|bf16|tf32|[su]?i\d+|f\d+(?:E\d+M\d+\w*)?)"
 
 
@@ -57,10 +59,5 @@ def lexer_for(language: Language) -> Lexer | None:
     """Return what colours a language, or None for plain text."""
     if language is Language.MLIR:
         return MlirLexer()
-    if language is Language.LLVM_IR:
-        return get_lexer_by_name("llvm")
-    if language is Language.ASSEMBLY:
-        return get_lexer_by_name("gas")
-    if language is Language.PTX:
-        return get_lexer_by_name("ptx")
-    return None
+    name = LEXERS.get(language)
+    return None if name is None else get_lexer_by_name(name)
