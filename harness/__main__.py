@@ -16,7 +16,6 @@ from harness.system.errors import (
     PluginError,
     StoppedError,
     cut,
-    is_no_thread,
 )
 from harness.system.printable import printable, shell_line
 from harness.system.storage.streams import UNWRITABLE, discard_output, prepare_streams, tell
@@ -82,14 +81,9 @@ def _main(arguments: Sequence[str]) -> int:
         return _fail(_usage_message(error))
     except KeyboardInterrupt:
         status = INTERRUPTED
-    except (MemoryError, RuntimeError) as error:
-        if not isinstance(error, MemoryError) and not is_no_thread(error):
-            raise
-        what = "memory" if isinstance(error, MemoryError) else "threads"
-        return _fail(f"the system gives no more {what} (see 'ulimit -a'); what was measured is kept")
+    except MemoryError:
+        return _fail("the system gives no more memory (see 'ulimit -a'); what was measured is kept")
     except OSError as error:
-        if str(error.filename).startswith("/proc/"):
-            return _fail(f"{error.filename}: {error.strerror}; expected a system with /proc")
         if error.errno not in UNWRITABLE or error.filename is not None:
             raise
         discard_output()

@@ -6,7 +6,6 @@ it: their cases fail to build.
 """
 
 import functools
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from importlib.metadata import EntryPoint, entry_points
@@ -127,35 +126,13 @@ def chips(target_name: str) -> dict[str, str]:
         return CHIPS.validate_python(target(target_name).chips(), strict=True)
 
 
+@functools.cache
 def load(kind: str, name: str) -> Any:
-    """Import and instantiate a plugin; again when its module was reloaded, as in a notebook.
+    """Import and instantiate a plugin.
 
     Raises `PluginError` for one that cannot be imported, for one whose code fails, whatever it raises, for
     what is no plugin of this kind, and for a name that several distributions declare.
     """
-    made_before = _made.get((kind, name))
-    if made_before is not None and made_before[0] is _defined(kind, name):
-        return made_before[1]
-    made = _make(kind, name)
-    _made[kind, name] = _defined(kind, name), made
-    return made
-
-
-_made: dict[tuple[str, str], tuple[object, Any]] = {}
-"""What each plugin's module defined when it was made, and what was made of it, by kind and name."""
-
-
-def _defined(kind: str, name: str) -> object:
-    """Return what a plugin's module defines now where its entry point says; None before it is imported."""
-    entry = _registered(kind)[name]
-    defined: object = sys.modules.get(entry.module)
-    for part in entry.attr.split("."):
-        defined = getattr(defined, part, None)
-    return defined
-
-
-def _make(kind: str, name: str) -> Any:
-    """Import and instantiate a plugin, see `load`."""
     check_name(kind, name)
     entries = _declarations(kind).get(name, ())
     if len(entries) > 1:

@@ -102,8 +102,6 @@ class ChangedInputsError(HarnessError):
     """Code has written to its inputs."""
 
 
-NO_THREAD = "can't start new thread"
-"""How Python says, by a `RuntimeError`, that the system refuses another thread."""
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
 NO_ROOM_WORDS = re.compile(rf"(?:{'|'.join(map(re.escape, map(os.strerror, NO_ROOM)))})(?![ \t]*\w)")
 """How the system, and so every compiler, says that a disk is full or cannot be written; what goes on in words
@@ -119,11 +117,6 @@ def is_no_room(error: BaseException) -> bool:
     if isinstance(error, OSError) and NOT_WRITTEN_WHOLE.fullmatch(message_of(error)):
         return True
     return says_no_room(message_of(error))
-
-
-def is_no_thread(error: BaseException) -> bool:
-    """Return whether an exception says that the system refuses another thread."""
-    return isinstance(error, RuntimeError) and NO_THREAD in message_of(error)
 
 
 def says_no_room(text: str) -> bool:

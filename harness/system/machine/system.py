@@ -137,46 +137,27 @@ def clean_brand(brand: str) -> str:
 
 @functools.cache
 def processor() -> Processor:
-    """Return what the processor says of itself; read once per process.
-
-    Linux tells it in a file at once where it knows the brand (x86); py-cpuinfo, which takes about a second,
-    answers elsewhere.
-    """
-    text = _read(PROC_CPUINFO)
-    linux_processor = None if text is None else parse_proc_cpuinfo(text)
-    return linux_processor or _processor_by_cpuinfo()
+    """Return what the processor says of itself; read once per process."""
+    return parse_proc_cpuinfo(_read(PROC_CPUINFO) or "")
 
 
-def parse_proc_cpuinfo(text: str) -> Processor | None:
-    """Return the first processor of Linux's `/proc/cpuinfo`, or None when it names no brand."""
+def parse_proc_cpuinfo(text: str) -> Processor:
+    """Return the first processor of Linux's `/proc/cpuinfo`, which names a brand on x86 only."""
     entries: dict[str, str] = {}
     for line in text.split("\n\n", 1)[0].splitlines():
         name, _, value = line.partition(":")
         entries[name.strip()] = value.strip()
-    brand = entries.get("model name")
-    if not brand:
-        return None
     return Processor(
-        brand=brand,
+        brand=entries.get("model name") or platform.machine(),
         family=_integer(entries.get("cpu family")),
         model=_integer(entries.get("model")),
         flags=frozenset((entries.get("flags") or entries.get("Features") or "").split()),
     )
 
 
-def _processor_by_cpuinfo() -> Processor:
-    import cpuinfo
-
-    info = cpuinfo.get_cpu_info()
-    brand = info.get("brand_raw") or info.get("vendor_id_raw") or platform.machine()
-    return Processor(brand, info.get("family"), info.get("model"), frozenset(info.get("flags", ())))
-
-
 def usable_cores() -> int:
     """Return how many logical processors this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0))
 
 
 def cpu_quota() -> float | None:

@@ -17,7 +17,6 @@ from pathlib import Path
 from harness.system.errors import StorageError
 from harness.system.storage.digests import difference, write_digests
 from harness.system.storage.lock import FileLock
-from harness.system.storage.reading import exists
 
 BUILDING = ".building"
 LOCK = ".lock"
@@ -121,16 +120,7 @@ class FolderStore:
             yield
         except OSError as error:
             advice = f"; {self._advice}" if self._advice else ""
-            raise StorageError(f"{self.root}: {self._why_unwritable(error)}{advice}") from error
-
-    def _why_unwritable(self, error: OSError) -> str:
-        """Return why the store cannot be written; the system does not say which part of a path is a file."""
-        places = (self.root, *self.root.parents)
-        last = next(place for place in places if exists(place) or place.is_symlink())
-        if last.is_dir():
-            return f"cannot write: {error.strerror or error}"
-        obstacle = "a file" if exists(last) else "a link that leads nowhere"
-        return f"found {obstacle} at {last}, expected a folder"
+            raise StorageError(f"{self.root}: cannot write: {error.strerror or error}{advice}") from error
 
     def _folder(self, key: str) -> Path:
         if not key or Path(key).name != key or key.startswith("."):
