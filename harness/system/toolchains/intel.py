@@ -5,6 +5,7 @@
 
 import functools
 import re
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -30,6 +31,8 @@ EXTENSIONS = ("SPV_INTEL_cache_controls", "SPV_KHR_bfloat16")
 
 COMPONENTS = (2, 3, 4, 8, 16)
 """Of vectors in kernels (SPIR-V, "Universal Validation Rules"; 8 and 16 with the capability Vector16)."""
+VALIDATOR, VALIDATED_VERSION = "spirv-val", "spv1.4"
+"""Khronos's validator, and the version that LLVM emits, whose rules modules have to keep."""
 DEFINED = re.compile(rb"^\s*(%\w+) = ", re.MULTILINE)
 VECTOR = re.compile(r"= OpTypeVector %\w+ (\d+)")
 TEXT, WORDS = "text", "words"
@@ -112,6 +115,17 @@ def require_valid(assembly: str) -> None:
     for components in VECTOR.findall(assembly):
         if int(components) not in COMPONENTS:
             raise BuildError(f"a vector of {components} components, which SPIR-V's kernels do not have")
+
+
+def validate(image: bytes) -> None:
+    """Raise `BuildError` with the validator's words for a module that is not valid; do nothing without it."""
+    program = shutil.which(VALIDATOR)
+    if program is None:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "kernels.spv")
+        file.write_bytes(image)
+        run_tool([program, "--target-env", VALIDATED_VERSION, str(file)], TIME_LIMIT_S)
 
 
 def _parsed(llvm_ir: str) -> llvm.ModuleRef:

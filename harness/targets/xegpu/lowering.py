@@ -2,7 +2,7 @@
 
 from mlir import ir
 
-from harness.system.toolchains import intel, spirv_val
+from harness.system.toolchains import intel
 from harness.targets.base import Stage
 from harness.targets.gpu.kernel_build import KernelBuild, on_module
 from harness.targets.gpu.llvm_ir import to_llvm_ir
@@ -62,7 +62,7 @@ def _emit(build: KernelBuild) -> str:
     build.assembly = intel.assembly(build.llvm_ir)
     intel.require_valid(build.assembly)
     image, chip = intel.binary(build.llvm_ir), CHIPS[build.vendor.chip]
-    spirv_val.validate(image)
+    intel.validate(image)
     build.device_code, summary = device_code(build.assembly, image, chip)
     return summary + build.assembly
 
