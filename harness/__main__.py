@@ -38,9 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status.
 
     0: all went well; 1: a checked case or a build failed, or a figure that was asked for is not drawn; 2: bad
-    input, explained on standard error, one line a mistake, or a problem that is refused, at whatever stage;
-    130: interrupted, by SIGTERM and SIGHUP, too; 141: nobody reads the output any more.  Output that cannot
-    be written is bad input, too.
+    input or a refused problem, one line a mistake; 130: interrupted; 141: nobody reads the output any more.
     """
     with ended_by_signals():
         try:

@@ -6,8 +6,7 @@ Everything is also reachable as `harness.NAME`.  Errors name the argument that i
 import functools
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from harness.problem.arguments import CALL_FIELDS, ArrayLike, as_array, problem_
 from harness.problem.attention_problem import OPERANDS, AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.problem.signature import with_arguments
-from harness.system.errors import HarnessError, InputError, UnsupportedError, one_line
+from harness.system.errors import HarnessError, InputError, UnsupportedError
 from harness.system.printable import printable
 from harness.system.validation import shown
 
@@ -139,9 +138,8 @@ def attention(
     The first call for a shape builds in a worker process; later ones reuse the loaded code.
 
     Sequences of several lengths lie behind each other in `q`, `k` and `v`, and `cu_seqlens_q` and
-    `cu_seqlens_kv` say where each begins; the variant `varlen` is for them.  With `variant="varlen",
-    params={"page_size": 64}` the kernel reads K and V from pages of 64 tokens: each call makes the pool and
-    its table of packed `k` and `v`.  A pool and a table of the caller's own are not taken.
+    `cu_seqlens_kv` say where each begins; the variant `varlen` is for them.  With
+    `params={"page_size": 64}` its kernel reads K and V from pages of 64 tokens, which each call makes.
 
     Args:
         q: `[batch, heads, seq_q, head_dim]`; packed `[tokens, heads, head_dim]` with `cu_seqlens_*`.
@@ -162,14 +160,11 @@ def attention(
         `[heads, tokens]`.
 
     Raises:
-        InputError: an argument is wrong; the message names it.  So are one `cu_seqlens_*` without the other,
-            lengths that are not those of the arrays, and a table of pages.
-        UnsupportedError: the variant cannot do this; the message says why, and which variants can.  So are
-            packed sequences of most variants, and pages that are no whole number of key tiles.
+        InputError: an argument is wrong; the message names it.
+        UnsupportedError: the variant cannot do this; the message says why, and which variants can.
         OutOfMemoryError: the system does not give the memory for an output or a workspace.
-        HarnessError: the code of a variant or target fails, whatever it raises, gives other outputs than
-            arrays of the problem's shapes and dtypes, or changes an input, which is looked at in the first
-            call.
+        HarnessError: the code gives other outputs than the problem's, or changes an input, which is looked
+            at in the first call.
     """
     arrays = {"q": as_array("q", q), "k": as_array("k", k), "v": as_array("v", v)}
     operands = {
@@ -179,10 +174,8 @@ def attention(
     _require("executor", executor, str | None, "a name such as 'native'")
     problem = problem_of(arrays, operands, fields)
     options = {} if threads is None else {"threads": threads}
-    params = _mapping(params)
-    with _failures_told(f"{variant} on {target}"):
-        case = complete_case(problem, variant, target, params, options)
-        return _loaded(_Choice(case, executor))(arrays["q"], arrays["k"], arrays["v"], **operands)
+    case = complete_case(problem, variant, target, _mapping(params), options)
+    return _loaded(_Choice(case, executor))(arrays["q"], arrays["k"], arrays["v"], **operands)
 
 
 def run(
@@ -293,17 +286,6 @@ def _built(case: Case) -> BuiltArtifact:
         others = ", ".join(alternatives(case))
         raise UnsupportedError(f"{error}; variants that can: {others}" if others else str(error)) from error
     return BuiltArtifact(artifact, folder)
-
-
-@contextmanager
-def _failures_told(where: str) -> Iterator[None]:
-    """Raise `HarnessError` in one line for whatever a plugin's own code raises in here."""
-    try:
-        yield
-    except (HarnessError, MemoryError):
-        raise
-    except Exception as error:
-        raise HarnessError(f"{where}: {one_line(error)}") from error
 
 
 @functools.lru_cache(maxsize=CACHED_EXECUTABLES)

@@ -49,18 +49,12 @@ def names(kind: str) -> list[str]:
 
 
 def suggested(kind: str) -> list[str]:
-    """Return the names that messages list: without those of variants that say they are not to be.
-
-    Variants are imported for that, which is cheap; one that cannot be is offered.
-    """
+    """Return the names that messages list: without those of variants that say they are not to be."""
     return [name for name in names(kind) if kind != "variant" or _is_suggested(name)]
 
 
 def unknown(kind: str, name: object) -> str:
-    """Return the message for a name that no plugin of a kind has.
-
-    Whoever writes a name that is close to one that is not listed means that.
-    """
+    """Return the message for a name that no plugin of a kind has."""
     return unknown_name(kind, name, suggested(kind), names(kind))
 
 
@@ -107,10 +101,7 @@ def check_name(kind: str, name: str) -> None:
 
 
 def check_target(name: str) -> None:
-    """Raise `InputError` unless a target has this name, and a chip of it what follows a colon.
-
-    Raises `PluginError` if the target cannot be loaded, or cannot say its chips.
-    """
+    """Raise `InputError` unless a target has this name, and a chip of it what follows a colon."""
     check_name("target", name_of(name) if isinstance(name, str) else name)
     _, colon, chip = name.partition(":")
     if colon and chip not in (chip_names := chips(name)):
@@ -118,10 +109,7 @@ def check_target(name: str) -> None:
 
 
 def chips(target_name: str) -> dict[str, str]:
-    """Return each chip of a target and what it means.
-
-    Raises `PluginError` if the target cannot be loaded, or cannot say its chips.
-    """
+    """Return each chip of a target and what it means; raises `PluginError` if the target cannot say it."""
     with asked("target", name_of(target_name), "its chips"):
         return CHIPS.validate_python(target(target_name).chips(), strict=True)
 

@@ -10,9 +10,6 @@ from harness.cli.options import DEFAULT_OUT, Jobs, Listed, Out, Plain, Profile, 
 from harness.cli.problem_options import ProblemCommand
 from harness.system.printable import printable
 
-FOR_SCHEDULES = frozenset({"variant", "stage", "diff", "counts", "settings"})
-"""Parameters of `harness ir` that named schedules have, too."""
-
 
 @app.command(cls=ProblemCommand, short_help="Show the IR after each stage of a build.")
 def ir(
@@ -70,9 +67,8 @@ def ir(
     title = variant
     try:
         if is_schedule(variant):
-            subject = schedule_subject(
-                variant, settings or [], [*_given(context, FOR_SCHEDULES), *context.obj]
-            )
+            others = [*(["target"] if target != "cpu" else []), *(["bounds"] if bounds else []), *context.obj]
+            subject = schedule_subject(variant, settings or [], others)
         else:
             params, target_options = settings_of(settings or [], variant, target)
             problem = problem_of(context.obj)
@@ -217,9 +213,3 @@ def doctor(
     print_findings(findings)
     if not is_healthy(findings):
         raise typer.Exit(1)
-
-
-def _given(context: typer.Context, passed_over: frozenset[str]) -> list[str]:
-    """Return the names of parameters that the command line gives, whatever their value."""
-    sources = {name: context.get_parameter_source(name) for name in context.params if name not in passed_over}
-    return [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]

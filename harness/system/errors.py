@@ -163,19 +163,6 @@ LONGEST_MESSAGE = 1000
 """Characters of an exception's message that are kept; libraries put whole inputs into theirs."""
 
 
-TOLD_IN_FULL = (
-    InputError,
-    UnsupportedError,
-    PluginError,
-    BuildError,
-    OutOfMemoryError,
-    KilledError,
-    ChangedCodeError,
-    EmulatorFindingsError,
-)
-"""The harness's own errors whose messages need no type's name."""
-
-
 def one_line(error: BaseException) -> str:
     """Return an exception's message, on one line; the harness's own errors need no type's name.
 
@@ -192,7 +179,7 @@ def message_of(error: BaseException) -> str:
 
 def _one_line(error: BaseException) -> str:
     lines = [line.strip() for line in message_of(error)[: 8 * LONGEST_MESSAGE].splitlines() if line.strip()]
-    if isinstance(error, TOLD_IN_FULL):
+    if isinstance(error, HarnessError):
         message = " · ".join(lines[:3])
     else:
         message = ": ".join(

@@ -102,11 +102,7 @@ def machine() -> Machine:
 
 @functools.cache
 def device_name() -> str:
-    """Return the processor in one short phrase for tables and keys, with its cores.
-
-    `AMD EPYC 7763 (avx2, 64 cores)`; a brand without a model number is completed by family and model:
-    `AMD EPYC (family 25 model 1, avx2, 2 cores)`.
-    """
+    """Return the processor in one short phrase for tables and keys, `AMD EPYC 7763 (avx2, 64 cores)`."""
     import psutil
 
     count = psutil.cpu_count(logical=False) or psutil.cpu_count(logical=True) or usable_cores()
@@ -114,7 +110,7 @@ def device_name() -> str:
 
 
 def describe_processor(cpu: Processor, cores: int) -> str:
-    """Return the short phrase of `device_name` for a processor with so many cores."""
+    """Return `device_name`; a brand without a model number is completed by family and model."""
     brand = clean_brand(cpu.brand)
     details: list[str] = []
     if not re.search(r"\d", brand) and cpu.family is not None and cpu.model is not None:
@@ -161,11 +157,7 @@ def usable_cores() -> int:
 
 
 def cpu_quota() -> float | None:
-    """Return the limit in processors' worth of time (cgroup v2), or None without one.
-
-    It is the least of this process's control group and those that it lies in, as a batch system, a service
-    or a container sets them.
-    """
+    """Return the limit in processors' worth of time: the least of all groups (cgroup v2) of this process."""
     lines = (_read(OWN_CGROUPS) or "").splitlines()
     groups = [Path(line.removeprefix("0::").lstrip("/")) for line in lines if line.startswith("0::")]
     folders = dict.fromkeys(folder for group in [*groups, Path()] for folder in [group, *group.parents])

@@ -33,17 +33,9 @@ def run_program(
 ) -> "subprocess.CompletedProcess[str]":
     """Run a program to its end and return its exit status and what it wrote.
 
-    Whatever it starts ends with it, when its time is up, and when this process ends, however it ends.
-
-    Args:
-        command: program and arguments.
-        timeout_s: seconds that it may take.
-        text: its standard input.
-        environment: its variables; None: as this process has them.
-        folder: where it works; None: where this process does.
-
-    Raises `subprocess.TimeoutExpired` when the time is up, `OSError` when it cannot be started, and
-    `KilledError` when somebody else ended it, or a program of its own that it tells of.
+    Whatever it starts ends with it, when its time is up, and when this process ends, however it ends.  `text`
+    is its standard input.  Raises `subprocess.TimeoutExpired` when the time is up, `OSError` when it cannot
+    be started, and `KilledError` when somebody else ended it, or a program of its own that it tells of.
     """
     guarded = list(command)
     if guardian.GUARDED_VARIABLE not in os.environ:

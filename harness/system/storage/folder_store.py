@@ -44,10 +44,9 @@ class FolderStore:
     def store(self, key: str, fill: Callable[[Path], object]) -> Path:
         """Let `fill` write into an empty folder, store it, and return where it lies.
 
-        Of several processes that store the same key at once, one wins and all return its folder.  A `fill`
-        that raises or is killed leaves nothing that `find` returns.  Raises what `fill` raises,
-        `FileNotFoundError` when somebody has removed the folder while it was filled, and `StorageError` when
-        the store cannot be written.
+        Of several processes that store the same key at once, one wins and all return its folder.  Raises what
+        `fill` raises, `FileNotFoundError` when somebody has removed the folder while it was filled, and
+        `StorageError` when the store cannot be written.
         """
         target = self._folder(key)
         with self.private_folder() as private:
@@ -74,10 +73,7 @@ class FolderStore:
 
     @contextmanager
     def private_folder(self) -> Iterator[Path]:
-        """Make an empty folder on the store's file system, locked while in use and removed afterwards.
-
-        Raises `StorageError` when it cannot be made.
-        """
+        """Make an empty folder on the store's file system, locked while in use and removed afterwards."""
         self.remove_abandoned()
         name = uuid.uuid4().hex
         folder = self.root / BUILDING / name
