@@ -30,18 +30,10 @@ def show(
     counts: bool = False,
     console: Console | None = None,
 ) -> None:
-    """Print the stages of a build or of a named schedule, or one of them.
+    """Print a table of all stages, or the text of one `stage`.
 
-    Args:
-        subject: whose stages.
-        stage: name of the stage to print; without it, a table of all stages.
-        diff: print how the stage differs from the one before.
-        counts: print what a call executes and moves, of one stage also how often each operation occurs,
-            instead of the IR.
-        console: where to print; standard output by default.
-
-    Raises:
-        InputError: there is no such stage, or none before it.
+    With `diff` print how the stage differs from the one before, with `counts` what a call executes and moves,
+    of one stage also how often each operation occurs.  Raises `InputError` for a stage that is not there.
     """
     width = None if sys.stdout.isatty() else PIPE_WIDTH
     console = console or Console(width=width, highlight=False, markup=False, emoji=False)

@@ -52,10 +52,7 @@ def build_subject(built: "BuiltArtifact") -> Subject:
 
 
 def describe_metrics(metrics: StaticMetrics) -> str:
-    """Return `registers 128 · spills 0 · scratch 0 bytes · shared memory 48 KiB · occupancy 50 % · …`.
-
-    What is not known is left out.
-    """
+    """Return what is known of `registers 128 · spills 0 · shared memory 48 KiB · occupancy 50 % · …`."""
     shared = None if metrics.shared_bytes is None else f"{metrics.shared_bytes / 1024:.3g} KiB"
     model = metrics.model
     occupancy = None if metrics.occupancy is None else f"{metrics.occupancy:.0%}"
@@ -87,9 +84,7 @@ def failed_subject(title: str, error: HarnessError) -> Subject:
 def schedule_subject(name: str, settings: Sequence[str], other_options: Sequence[str] = ()) -> Subject:
     """Return the stages of a named schedule of a small problem, whose sizes are settings `SIZE=NUMBER`.
 
-    Raises `InputError` for a name or a size that does not exist, for a size that is no positive integer and
-    for `other_options`, which a schedule does not have.  Raises `BuildError` where a step fails, with the
-    `stages` that were reached.
+    Raises `BuildError` where a step fails, with the `stages` that were reached.
     """
     from harness.ir_view.named_schedules.registry import SCHEDULES
 
@@ -118,10 +113,7 @@ def schedule_subject(name: str, settings: Sequence[str], other_options: Sequence
 
 
 def is_schedule(name: str) -> bool:
-    """Whether a name is that of a named schedule; `schedule:NAME` is, even if a variant has the name.
-
-    Raises `InputError` for a name that neither a variant nor a schedule has.
-    """
+    """Whether a name is that of a named schedule; `schedule:NAME` is, even if a variant has the name."""
     from harness import plugins
 
     if name.startswith(PREFIX):

@@ -85,11 +85,7 @@ class HarnessPlugin:
     """Collects the cases of experiments, and tells what became of them."""
 
     def __init__(self, config: pytest.Config, runs: dict[Path, ExperimentRun]) -> None:
-        """Run nothing yet.
-
-        `--benchmark-skip`, which often stands in a project's `addopts`, would skip the timed cases, too,
-        which somebody asked for by a stronger word.
-        """
+        """Run nothing yet; `--benchmark-skip` of a project's `addopts` does not skip cases that are timed."""
         self._config = config
         self._runs = {file.resolve(): run for file, run in runs.items()}
         self._with_benchmarks = config.getoption("harness_timed") and config.pluginmanager.hasplugin(

@@ -97,10 +97,9 @@ def compare_revisions(
     """Run an experiment, or a profile of it, with both revisions in turn, pair by pair, and compare them.
 
     The runs stay below `out`, beside a copy of the experiment's file: all of them are of the text that it has
-    now, whatever becomes of it meanwhile.  With `resume` the finished pairs of the newest comparison that
-    asked for the same count as the first ones.  Each revision is the first in every other pair.  Where all
-    machine code is identical after the first pair, there are no others.  Raises `InputError` for too few
-    pairs, and when a revision cannot run the experiment.
+    now.  With `resume` the finished pairs of the newest comparison that asked for the same count as the first
+    ones.  Each revision is the first in every other pair.  Where all machine code is identical after the
+    first pair, there are no others.  Raises `InputError` when a revision cannot run the experiment.
     """
     if pairs < LEAST_PAIRS:
         raise InputError(f"--pairs: found {pairs}, expected at least {LEAST_PAIRS}")
