@@ -4,10 +4,14 @@ import json
 import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from sessions import CHOSEN, TINY, Session
 from sweeps import sweep
+
+from harness.pytest_plugin.plugin import register
 
 OUTCOMES = {
     "numpy-attention": "passed",
@@ -187,12 +191,16 @@ def test_cases_are_timed_without_pytest_benchmark(folder: Path, how: list[str]) 
 CHANGES_FOLDER = "import os\n\ndef test_beside(tmp_path):\n    os.chdir(tmp_path)\n"
 
 
-def test_a_bad_experiment_is_one_line_and_a_usage_error(folder: Path) -> None:
-    (folder / "tiny.toml").write_text(TINY.replace("build-only", "no-such-variant"))
-    session = Session(folder, "--harness", "tiny.toml")
-    assert session.status == pytest.ExitCode.USAGE_ERROR
-    (line,) = (line for line in session.text.splitlines() if line)
-    assert line.startswith("ERROR: harness: tiny.toml: variants")
+def test_a_bad_experiment_is_one_line_and_a_usage_error(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    Path("tiny.toml").write_text(TINY.replace("build-only", "no-such-variant"))
+    options = {"harness": ["tiny.toml"], "harness_out": "results", "harness_jobs": None}
+    config: Any = SimpleNamespace(getoption=options.get, option=SimpleNamespace(dist="no"))
+    with pytest.raises(pytest.UsageError, match=r"^harness: tiny\.toml: variants: unknown variant") as caught:
+        register(config)
+    assert len(caught.value.args) == 1
 
 
 @pytest.mark.parametrize("arguments", sweep([[], ["-n", "2"]], but=[[]]))
