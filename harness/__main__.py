@@ -16,7 +16,6 @@ from harness.system.errors import (
     PluginError,
     StoppedError,
     cut,
-    is_no_thread,
 )
 from harness.system.printable import printable, shell_line
 from harness.system.storage.streams import UNWRITABLE, discard_output, prepare_streams, tell
@@ -39,9 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status.
 
     0: all went well; 1: a checked case or a build failed, or a figure that was asked for is not drawn; 2: bad
-    input, explained on standard error, one line a mistake, or a problem that is refused, at whatever stage;
-    130: interrupted, by SIGTERM and SIGHUP, too; 141: nobody reads the output any more.  Output that cannot
-    be written is bad input, too.
+    input or a refused problem, one line a mistake; 130: interrupted; 141: nobody reads the output any more.
     """
     with ended_by_signals():
         try:
@@ -82,14 +79,9 @@ def _main(arguments: Sequence[str]) -> int:
         return _fail(_usage_message(error))
     except KeyboardInterrupt:
         status = INTERRUPTED
-    except (MemoryError, RuntimeError) as error:
-        if not isinstance(error, MemoryError) and not is_no_thread(error):
-            raise
-        what = "memory" if isinstance(error, MemoryError) else "threads"
-        return _fail(f"the system gives no more {what} (see 'ulimit -a'); what was measured is kept")
+    except MemoryError:
+        return _fail("the system gives no more memory (see 'ulimit -a'); what was measured is kept")
     except OSError as error:
-        if str(error.filename).startswith("/proc/"):
-            return _fail(f"{error.filename}: {error.strerror}; expected a system with /proc")
         if error.errno not in UNWRITABLE or error.filename is not None:
             raise
         discard_output()

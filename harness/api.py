@@ -6,8 +6,7 @@ Everything is also reachable as `harness.NAME`.  Errors name the argument that i
 import functools
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,9 +19,8 @@ from harness.problem.arguments import CALL_FIELDS, ArrayLike, as_array, problem_
 from harness.problem.attention_problem import OPERANDS, AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.problem.signature import with_arguments
-from harness.system.errors import HarnessError, InputError, UnsupportedError, one_line
+from harness.system.errors import HarnessError, InputError, UnsupportedError
 from harness.system.printable import printable
-from harness.system.storage.reading import exists, read_text
 from harness.system.validation import shown
 
 if TYPE_CHECKING:
@@ -67,7 +65,7 @@ class BuiltArtifact:
         if not isinstance(name, str) or name not in self.artifact.stage_files:
             raise InputError(f"stage: found {shown(name)}, expected one of {', '.join(self.stages)}")
         try:
-            return read_text(self.folder / self.artifact.stage_files[name])
+            return (self.folder / self.artifact.stage_files[name]).read_text(encoding="utf-8")
         except OSError as error:
             raise InputError(f"stage: {self.folder}: {name!r} cannot be read: {error.strerror}") from error
         except UnicodeDecodeError as error:
@@ -89,7 +87,7 @@ class BuiltArtifact:
         if self.artifact.executor == "none":
             reason = self.artifact.why_not_run or "nothing here can run it"
             raise HarnessError(f"{self.case.describe()}: built, but {reason}")
-        if not exists(self.folder):
+        if not self.folder.exists():
             raise InputError(f"executable: {self.folder} is missing, pruned from the cache: build it again")
         name = f"{self.case.variant} on {self.case.target}"
         return CheckedExecutable(self.case.problem, self.artifact.load(self.folder), name)
@@ -118,8 +116,7 @@ def build(
         UnsupportedError: the variant cannot do this problem; the message says why, and which variants can.
         BuildError: the compiler refused, crashed or took too long.
     """
-    if not isinstance(problem, AttentionProblem):
-        raise InputError(f"problem: found {shown(problem)}, expected an AttentionProblem")
+    _require("problem", problem, AttentionProblem, "an AttentionProblem")
     return _built(complete_case(problem, variant, target, _mapping(params), target_options))
 
 
@@ -141,9 +138,8 @@ def attention(
     The first call for a shape builds in a worker process; later ones reuse the loaded code.
 
     Sequences of several lengths lie behind each other in `q`, `k` and `v`, and `cu_seqlens_q` and
-    `cu_seqlens_kv` say where each begins; the variant `varlen` is for them.  With `variant="varlen",
-    params={"page_size": 64}` the kernel reads K and V from pages of 64 tokens: each call makes the pool and
-    its table of packed `k` and `v`.  A pool and a table of the caller's own are not taken.
+    `cu_seqlens_kv` say where each begins; the variant `varlen` is for them.  With
+    `params={"page_size": 64}` its kernel reads K and V from pages of 64 tokens, which each call makes.
 
     Args:
         q: `[batch, heads, seq_q, head_dim]`; packed `[tokens, heads, head_dim]` with `cu_seqlens_*`.
@@ -164,28 +160,22 @@ def attention(
         `[heads, tokens]`.
 
     Raises:
-        InputError: an argument is wrong; the message names it.  So are one `cu_seqlens_*` without the other,
-            lengths that are not those of the arrays, and a table of pages.
-        UnsupportedError: the variant cannot do this; the message says why, and which variants can.  So are
-            packed sequences of most variants, and pages that are no whole number of key tiles.
+        InputError: an argument is wrong; the message names it.
+        UnsupportedError: the variant cannot do this; the message says why, and which variants can.
         OutOfMemoryError: the system does not give the memory for an output or a workspace.
-        HarnessError: the code of a variant or target fails, whatever it raises, gives other outputs than
-            arrays of the problem's shapes and dtypes, or changes an input, which is looked at in the first
-            call.
+        HarnessError: the code gives other outputs than the problem's, or changes an input, which is looked
+            at in the first call.
     """
     arrays = {"q": as_array("q", q), "k": as_array("k", k), "v": as_array("v", v)}
     operands = {
         name: None if (operand := fields.pop(name, None)) is None else as_array(name, operand)
         for name in OPERANDS
     }
-    if executor is not None and not isinstance(executor, str):
-        raise InputError(f"executor: found {shown(executor)}, expected a name such as 'native'")
+    _require("executor", executor, str | None, "a name such as 'native'")
     problem = problem_of(arrays, operands, fields)
     options = {} if threads is None else {"threads": threads}
-    params = _mapping(params)
-    with _failures_told(f"{variant} on {target}"):
-        case = complete_case(problem, variant, target, params, options)
-        return _loaded(_Choice(case, executor))(arrays["q"], arrays["k"], arrays["v"], **operands)
+    case = complete_case(problem, variant, target, _mapping(params), options)
+    return _loaded(_Choice(case, executor))(arrays["q"], arrays["k"], arrays["v"], **operands)
 
 
 def run(
@@ -221,19 +211,18 @@ def run(
     from harness.experiment.shipped import find_experiment
     from harness.results.output_folder import ensure_writable_folder
 
-    source = _path("experiment", experiment, "the path of an experiment, or its name")
-    folder = _path("out", out, "the path of a folder")
-    for name, flag in (("resume", resume), ("timed", timed)):
-        if not isinstance(flag, bool):
-            raise InputError(f"{name}: found {shown(flag)}, expected True or False")
-    if profile is not None and not isinstance(profile, str):
-        raise InputError(f"profile: found {shown(profile)}, expected a name such as 'cpu'")
-    filters = _filters(only)
+    filters = [only] if isinstance(only, str) else list(only or [])
+    _require("experiment", experiment, str | os.PathLike, "the path of an experiment, or its name")
+    _require("out", out, str | os.PathLike, "the path of a folder")
+    _require("profile", profile, str | None, "a name such as 'cpu'")
+    _require("resume", resume, bool, "True or False")
+    _require("timed", timed, bool, "True or False")
+    source = os.fspath(experiment)
     plan = load_experiment(find_experiment(source), profile)
     summary = run_experiment(
         plan,
         plan.cases(filters),
-        out=ensure_writable_folder(Path(folder), "out").absolute(),
+        out=ensure_writable_folder(Path(out), "out").absolute(),
         resume=resume,
         timed=timed,
         observer=make_observer(plain=False),
@@ -254,7 +243,8 @@ def load(path: str | Path) -> "pandas.DataFrame":
     from harness.results.loading import choice_of
     from harness.results.loading import load as load_results
 
-    folder = _path("path", path, "the path of a run's folder or an experiment's")
+    _require("path", path, str | os.PathLike, "the path of a run's folder or an experiment's")
+    folder = os.fspath(path)
     frame = load_results(folder)
     is_timed = bool(frame["time_s"].notna().any())
     for line in choice_of(folder, set(frame["case"]), is_timed=is_timed):
@@ -262,28 +252,15 @@ def load(path: str | Path) -> "pandas.DataFrame":
     return frame
 
 
-def _path(argument: str, path: str | Path, expected: str) -> str:
-    """Return a path as text; raises `InputError` that names the argument for what is none."""
-    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
-    if not isinstance(text, str):
-        raise InputError(f"{argument}: found {shown(path)}, expected {expected}")
-    return text
-
-
-def _filters(only: str | Sequence[str] | None) -> list[str]:
-    """Return filters of cases as a list; raises `InputError` for what is none."""
-    if only is None:
-        return []
-    filters = [only] if isinstance(only, str) else only
-    if not isinstance(filters, list | tuple) or not all(isinstance(text, str) for text in filters):
-        raise InputError(f'only: found {shown(only)}, expected filters such as "seq=32", one or several')
-    return list(filters)
+def _require(argument: str, value: object, kind: Any, expected: str) -> None:
+    """Raise `InputError` that names the argument for a value of another kind."""
+    if not isinstance(value, kind):
+        raise InputError(f"{argument}: found {shown(value)}, expected {expected}")
 
 
 def _mapping(params: Mapping[str, ParameterValue] | None) -> Mapping[str, ParameterValue]:
     """Return a variant's parameters; raises `InputError` for what is no table of them."""
-    if params is not None and not isinstance(params, Mapping):
-        raise InputError(f"params: found {shown(params)}, expected a dict of the variant's parameters")
+    _require("params", params, Mapping | None, "a dict of the variant's parameters")
     return params or {}
 
 
@@ -309,17 +286,6 @@ def _built(case: Case) -> BuiltArtifact:
         others = ", ".join(alternatives(case))
         raise UnsupportedError(f"{error}; variants that can: {others}" if others else str(error)) from error
     return BuiltArtifact(artifact, folder)
-
-
-@contextmanager
-def _failures_told(where: str) -> Iterator[None]:
-    """Raise `HarnessError` in one line for whatever a plugin's own code raises in here."""
-    try:
-        yield
-    except (HarnessError, MemoryError):
-        raise
-    except Exception as error:
-        raise HarnessError(f"{where}: {one_line(error)}") from error
 
 
 @functools.lru_cache(maxsize=CACHED_EXECUTABLES)

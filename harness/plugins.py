@@ -6,7 +6,6 @@ it: their cases fail to build.
 """
 
 import functools
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from importlib.metadata import EntryPoint, entry_points
@@ -50,18 +49,12 @@ def names(kind: str) -> list[str]:
 
 
 def suggested(kind: str) -> list[str]:
-    """Return the names that messages list: without those of variants that say they are not to be.
-
-    Variants are imported for that, which is cheap; one that cannot be is offered.
-    """
+    """Return the names that messages list: without those of variants that say they are not to be."""
     return [name for name in names(kind) if kind != "variant" or _is_suggested(name)]
 
 
 def unknown(kind: str, name: object) -> str:
-    """Return the message for a name that no plugin of a kind has.
-
-    Whoever writes a name that is close to one that is not listed means that.
-    """
+    """Return the message for a name that no plugin of a kind has."""
     return unknown_name(kind, name, suggested(kind), names(kind))
 
 
@@ -108,10 +101,7 @@ def check_name(kind: str, name: str) -> None:
 
 
 def check_target(name: str) -> None:
-    """Raise `InputError` unless a target has this name, and a chip of it what follows a colon.
-
-    Raises `PluginError` if the target cannot be loaded, or cannot say its chips.
-    """
+    """Raise `InputError` unless a target has this name, and a chip of it what follows a colon."""
     check_name("target", name_of(name) if isinstance(name, str) else name)
     _, colon, chip = name.partition(":")
     if colon and chip not in (chip_names := chips(name)):
@@ -119,43 +109,18 @@ def check_target(name: str) -> None:
 
 
 def chips(target_name: str) -> dict[str, str]:
-    """Return each chip of a target and what it means.
-
-    Raises `PluginError` if the target cannot be loaded, or cannot say its chips.
-    """
+    """Return each chip of a target and what it means; raises `PluginError` if the target cannot say it."""
     with asked("target", name_of(target_name), "its chips"):
         return CHIPS.validate_python(target(target_name).chips(), strict=True)
 
 
+@functools.cache
 def load(kind: str, name: str) -> Any:
-    """Import and instantiate a plugin; again when its module was reloaded, as in a notebook.
+    """Import and instantiate a plugin.
 
     Raises `PluginError` for one that cannot be imported, for one whose code fails, whatever it raises, for
     what is no plugin of this kind, and for a name that several distributions declare.
     """
-    made_before = _made.get((kind, name))
-    if made_before is not None and made_before[0] is _defined(kind, name):
-        return made_before[1]
-    made = _make(kind, name)
-    _made[kind, name] = _defined(kind, name), made
-    return made
-
-
-_made: dict[tuple[str, str], tuple[object, Any]] = {}
-"""What each plugin's module defined when it was made, and what was made of it, by kind and name."""
-
-
-def _defined(kind: str, name: str) -> object:
-    """Return what a plugin's module defines now where its entry point says; None before it is imported."""
-    entry = _registered(kind)[name]
-    defined: object = sys.modules.get(entry.module)
-    for part in entry.attr.split("."):
-        defined = getattr(defined, part, None)
-    return defined
-
-
-def _make(kind: str, name: str) -> Any:
-    """Import and instantiate a plugin, see `load`."""
     check_name(kind, name)
     entries = _declarations(kind).get(name, ())
     if len(entries) > 1:

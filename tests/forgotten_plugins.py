@@ -9,5 +9,5 @@ def forget_plugins() -> None:
     """Let plugins be looked up anew."""
     plugins._declarations.cache_clear()
     plugins._registered.cache_clear()
-    plugins._made.clear()
+    plugins.load.cache_clear()
     importlib.invalidate_caches()

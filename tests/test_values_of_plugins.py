@@ -38,10 +38,10 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Registered]:
     def register(kind: str, plugin: Any) -> None:
         setattr(module, kind, plugin)
         found[kind] = EntryPoint("odd", f"odd_plugins:{kind}", f"harness.{kind}s")
-        plugins._made.clear()
+        plugins.load.cache_clear()
 
     yield register
-    plugins._made.clear()
+    plugins.load.cache_clear()
 
 
 def target(**values: Any) -> Any:

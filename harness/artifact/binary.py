@@ -9,7 +9,6 @@ from harness.artifact.artifact import ARTIFACT_FILE, Artifact
 from harness.artifact.code_digests import OWN_PACKAGE, code_digests
 from harness.system.digest import digest
 from harness.system.storage.digests import DIGESTS_FILE
-from harness.system.storage.reading import read_text
 
 LAUNCHING = (
     "artifact",
@@ -33,7 +32,7 @@ def binary_digest(artifact: Artifact, folder: Path) -> str | None:
     folder does not say what it holds.
     """
     try:
-        noted = json.loads(read_text(folder / DIGESTS_FILE))
+        noted = json.loads((folder / DIGESTS_FILE).read_text("utf-8"))
     except (OSError, ValueError):
         return None
     if not isinstance(noted, dict):

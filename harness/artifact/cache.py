@@ -15,7 +15,6 @@ from pydantic import ValidationError
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
 from harness.system.errors import HarnessError, StorageError
 from harness.system.storage.folder_store import BUILDING, FolderStore
-from harness.system.storage.reading import read_bytes
 
 CACHE_DIR_VARIABLE = "HARNESS_CACHE_DIR"
 LIBRARIES = "emulator"
@@ -132,7 +131,7 @@ class ArtifactCache:
 def _is_described(folder: Path, key: str) -> bool:
     """Whether a folder holds the artifact of this key and says so."""
     try:
-        return Artifact.model_validate_json(read_bytes(folder / ARTIFACT_FILE)).key == key
+        return Artifact.model_validate_json((folder / ARTIFACT_FILE).read_bytes()).key == key
     except (OSError, ValidationError):
         return False
 

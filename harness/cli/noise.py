@@ -13,10 +13,7 @@ BUSY = 0.1
 
 
 def tell_noise(is_asked_for: bool, seconds: float | None, plain: bool) -> None:
-    """Measure for that long, or for a minute, and print what was found.
-
-    Raises `InputError` for seconds that cannot be, or that nothing was asked to take.
-    """
+    """Measure for that long, or for a minute, and print the report."""
     if not is_asked_for:
         raise InputError("--seconds: found no --noise; expected it, which takes so long")
     seconds = DEFAULT_SECONDS if seconds is None else seconds

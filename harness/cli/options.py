@@ -7,8 +7,6 @@ from typing import Annotated
 import typer
 
 DEFAULT_OUT = Path("results")
-DEFAULT_THRESHOLD = "3%"
-"""Smallest difference of times that matters to `harness compare`."""
 
 
 class Listed(StrEnum):
@@ -39,22 +37,13 @@ def given_path(text: str | Path) -> Path:
     return Path(text)
 
 
-ExperimentName = Annotated[
-    str,
-    typer.Argument(
-        metavar="EXPERIMENT",
-        help="TOML file, or the name of one that ships or lies in experiments/.",
-        show_default=False,
-    ),
-]
-ExperimentOrBundle = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="EXPERIMENT",
-        help="TOML file, or the name of one that ships or lies in experiments/.",
-        show_default=False,
-    ),
-]
+EXPERIMENT = typer.Argument(
+    metavar="EXPERIMENT",
+    help="TOML file, or the name of one that ships or lies in experiments/.",
+    show_default=False,
+)
+ExperimentName = Annotated[str, EXPERIMENT]
+ExperimentOrBundle = Annotated[str | None, EXPERIMENT]
 FromBundle = Annotated[
     Path | None,
     typer.Option(

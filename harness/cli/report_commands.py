@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from harness.cli.app import app
-from harness.cli.options import DEFAULT_OUT, DEFAULT_THRESHOLD, FigureFormat, Only, Out, Profile, given_path
+from harness.cli.compare import compared_folders, compared_in_turn, share_of, tell_comparison
+from harness.cli.options import DEFAULT_OUT, FigureFormat, Only, Out, Profile, given_path
 from harness.cli.runs import note, open_page
 from harness.system.printable import printable
 
@@ -193,8 +194,11 @@ def compare(
         ),
     ] = False,
     threshold: Annotated[
-        str, typer.Option(metavar="SHARE", help="Smallest difference of times that matters, as 3% or 0.03.")
-    ] = DEFAULT_THRESHOLD,
+        float,
+        typer.Option(
+            parser=share_of, metavar="SHARE", help="Smallest difference of times that matters, as 3% or 0.03."
+        ),
+    ] = 0.03,
     markdown: Annotated[
         Path | None,
         typer.Option(
@@ -203,29 +207,33 @@ def compare(
     ] = None,
     json: Annotated[
         Path | None,
-        typer.Option(
-            parser=given_path, metavar="FILE", help="Also write it in the format of pytest-benchmark."
-        ),
+        typer.Option(parser=given_path, metavar="FILE", help="Also write a row for each case as JSON."),
     ] = None,
 ) -> None:
     """Compare two runs of the same cases on one machine, or two revisions of the code.
 
     Exit status 1 where a case is slower by more than the threshold, or was right and is not any more.
     """
-    from harness.cli.compare import Wanted, compare_folders, compare_in_turn
+    from harness.results.output_folder import ensure_writable_file
+    from harness.system.errors import InputError
 
-    wanted = Wanted(threshold, markdown, json)
-    if revisions is None:
-        is_run = resume or any(option is not None for option in (pairs, only, profile))
-        compare_folders(runs, wanted, is_run=is_run)
-    else:
-        compare_in_turn(
+    for file, option in ((markdown, "--markdown"), (json, "--json")):
+        if file is not None:
+            ensure_writable_file(file, option)
+    if revisions is not None:
+        comparison = compared_in_turn(
             runs,
             revisions,
-            wanted,
+            threshold,
             pairs=pairs,
             only=only or [],
             out=out,
             profile=profile,
             resume=resume,
         )
+    elif resume or any(option is not None for option in (pairs, only, profile)):
+        options = "--pairs, --only, --profile and --resume"
+        raise InputError(f"{options}: found no --revisions, whose runs they are for")
+    else:
+        comparison = compared_folders(runs, threshold)
+    tell_comparison(comparison, markdown, json)

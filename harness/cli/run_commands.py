@@ -158,29 +158,20 @@ def check(
 
 
 def _inputs_line(plan: "Plan") -> str:
-    """Return which inputs cases were checked with, and how to check with others where none were chosen."""
-    settings = plan.experiment.check
+    """Return which inputs cases were checked with."""
     names = dict.fromkeys(
         name for case in plan.cases for name in plan.experiment.check_of(case).distributions
     )
-    line = f"inputs: {', '.join(names)}"
-    if (*names,) != type(settings)().distributions:
-        return line
-    return (
-        f"{line}; others show other mistakes: set [check] distributions to names that "
-        "'harness list distributions' lists"
-    )
+    return f"inputs: {', '.join(names)} (of 'harness list distributions')"
 
 
 def _no_longer_supported(experiment: "Experiment", summary: "RunSummary") -> list[str]:
     """Return a line for each case that is unsupported, of variants that the experiment expects to be not."""
     from harness.reporting.outcomes import broken_promise
 
-    results_and_promises = [
-        (result, broken_promise(result, experiment.check.supported)) for result in summary.results
-    ]
+    supported = experiment.check.supported
     return [
         f"{result.variant} · {result.target} · case {result.case}: {promise}"
-        for result, promise in results_and_promises
-        if promise is not None
+        for result in summary.results
+        if (promise := broken_promise(result, supported)) is not None
     ]

@@ -1,9 +1,6 @@
 """From the options of a command to a run, and from a run to its report."""
 
-import contextlib
-import importlib
 import sys
-import threading
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,7 +93,6 @@ def executed(
     if junit is not None:
         ensure_writable_file(junit, "--junit")
     try:
-        import_drawing_ahead()
         summary = run_experiment(
             plan.experiment,
             plan.cases,
@@ -135,21 +131,9 @@ def not_timed(results: "Iterable[Result]") -> list[str]:
     lines = []
     for (target, executor), count in emulated.items():
         reason = plugins.target(target).why_no_device(plugins.chip_of(target))
-        cases = f"{count} case{'' if count == 1 else 's'} executed by {EMULATING.get(executor, executor)}"
-        explanation = f"{reason}; {cases}" if reason is not None else cases
-        lines.append(f"{target}: {explanation}, which measures no time")
+        cases = f"{counted(count, 'case')} executed by {EMULATING.get(executor, executor)}"
+        lines.append(f"{target}: {'; '.join(filter(None, [reason, cases]))}, which measures no time")
     return lines
-
-
-def import_drawing_ahead() -> None:
-    """Import what draws a report in a thread of its own, while workers start, build and check."""
-
-    def import_all() -> None:
-        with contextlib.suppress(Exception):  # who draws says it
-            importlib.import_module("matplotlib.backends.backend_svg")
-            importlib.import_module("harness.reporting.html.page").compile_templates()
-
-    threading.Thread(target=import_all, name="imports", daemon=True).start()
 
 
 def report_run(summary: "RunSummary") -> None:

@@ -10,9 +10,6 @@ from harness.cli.options import DEFAULT_OUT, Jobs, Listed, Out, Plain, Profile, 
 from harness.cli.problem_options import ProblemCommand
 from harness.system.printable import printable
 
-FOR_SCHEDULES = frozenset({"variant", "stage", "diff", "counts", "settings"})
-"""Parameters of `harness ir` that named schedules have, too."""
-
 
 @app.command(cls=ProblemCommand, short_help="Show the IR after each stage of a build.")
 def ir(
@@ -58,39 +55,37 @@ def ir(
     or the target refuses the problem.  Of a named schedule, show the IR after each step, on a small problem
     and without a build.
     """
+    import sys
+
     from harness.api import build
-    from harness.experiment.case_settings import complete_case
     from harness.ir_view.bounds import bounds_text
-    from harness.ir_view.failed_build import show_reached, show_reached_of_schedule
     from harness.ir_view.request import problem_of, settings_of
     from harness.ir_view.show import show
-    from harness.ir_view.subject import build_subject, is_schedule, schedule_hint, schedule_subject
-    from harness.system.errors import BuildError, HarnessError, stages_of
+    from harness.ir_view.subject import build_subject, failed_subject, is_schedule, schedule_subject
+    from harness.system.errors import HarnessError
 
-    if is_schedule(variant):
-        others = [*_given(context, FOR_SCHEDULES), *context.obj]
-        try:
-            subject = schedule_subject(variant, settings or [], others)
-        except BuildError as error:
-            if stages_of(error):
-                show_reached_of_schedule(variant, error, stage=stage, diff=diff, counts=counts)
-            raise
-        show(subject, stage=stage, diff=diff, counts=counts)
-        return
-    params, target_options = settings_of(settings or [], variant, target)
-    problem = problem_of(context.obj)
+    title = variant
     try:
-        with schedule_hint(variant):
+        if is_schedule(variant):
+            others = [*(["target"] if target != "cpu" else []), *(["bounds"] if bounds else []), *context.obj]
+            subject = schedule_subject(variant, settings or [], others)
+        else:
+            params, target_options = settings_of(settings or [], variant, target)
+            problem = problem_of(context.obj)
+            title = f"{variant} · {target} · {problem.describe()}"
             built = build(problem, variant=variant, target=target, params=params, **target_options)
+            if bounds:
+                typer.echo(bounds_text(built, other_options=bool(stage or diff or counts)))
+                return
+            subject = build_subject(built)
     except HarnessError as error:
-        if stages_of(error) and not bounds:
-            case = complete_case(problem, variant, target, params, target_options)
-            show_reached(case, error, stage=stage, diff=diff, counts=counts)
+        reached = failed_subject(title, error)
+        names = [output.name for output in reached.stages]
+        if names and not bounds and (stage is None or stage in names):
+            show(reached, stage=stage, diff=diff, counts=counts)
+            sys.stdout.flush()
         raise
-    if bounds:
-        typer.echo(bounds_text(built, other_options=bool(stage or diff or counts)))
-        return
-    show(build_subject(built), stage=stage, diff=diff, counts=counts)
+    show(subject, stage=stage, diff=diff, counts=counts)
 
 
 @app.command(short_help="Show which lane holds what of a matrix instruction's operands.")
@@ -147,10 +142,10 @@ def list_names(
     elif experiment is not None:
         raise InputError(f"list {what.value}: found {experiment!r}, expected nothing more")
     else:
-        entries = listing.LISTS[what]()
-    width = max((len(entry.name) for entry in entries), default=0)
-    for entry in entries:
-        typer.echo(printable(f"{entry.name:<{width}}  {entry.summary}".rstrip()))
+        entries = list(listing.LISTS[what]())
+    width = max((len(name) for name, _ in entries), default=0)
+    for name, summary in entries:
+        typer.echo(printable(f"{name:<{width}}  {summary}".rstrip()))
 
 
 @app.command(short_help="Show which forms of attention each variant has for each target.")
@@ -218,9 +213,3 @@ def doctor(
     print_findings(findings)
     if not is_healthy(findings):
         raise typer.Exit(1)
-
-
-def _given(context: typer.Context, passed_over: frozenset[str]) -> list[str]:
-    """Return the names of parameters that the command line gives, whatever their value."""
-    sources = {name: context.get_parameter_source(name) for name in context.params if name not in passed_over}
-    return [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]

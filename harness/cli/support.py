@@ -15,18 +15,11 @@ from harness.system.printable import markdown_text, printable
 from harness.system.storage.streams import tell
 
 LEGEND = "yes: it is built.  no: for the reason of that number.  –: no problem of this form fits the variant."
-FAULTY_LEGEND = "faulty: the plugin cannot say it, for the reason of that number."
 
 
 def lines(answers: Sequence[Support]) -> Iterator[str]:
-    """Yield lines of Markdown: for each group of targets with the same answers a table and the reasons.
-
-    Args:
-        answers: by target, then by form, each with the same forms and variants.
-    """
+    """Yield lines of Markdown: for each group of targets with the same answers a table and the reasons."""
     yield LEGEND
-    if any(answer.is_faulty for answer in answers):
-        yield FAULTY_LEGEND
     alike: dict[tuple[Support, ...], list[str]] = {}
     for target, group in groupby(answers, key=lambda answer: answer.target):
         content = tuple(replace(answer, target="") for answer in group)

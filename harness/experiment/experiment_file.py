@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.system.errors import InputError
-from harness.system.storage.reading import read_text, unusable
-from harness.system.storage.toml_text import UnreadableTomlError, parse_toml
+from harness.system.storage.reading import unusable
 from harness.system.validation import closest
 
 
@@ -19,7 +18,7 @@ def named_source(path: Path | str, profile: str | None) -> str:
 def text_of(path: Path) -> str:
     """Return the text of an experiment's file; raises `InputError` where it cannot be read."""
     try:
-        return read_text(path, "utf-8-sig")
+        return path.read_text("utf-8-sig")
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file{_beside(path)}; expected an experiment in TOML") from error
     except IsADirectoryError as error:
@@ -45,11 +44,9 @@ def _beside(path: Path) -> str:
 def toml_of(text: str, path: Path) -> dict[str, Any]:
     """Return what the text says; raises `InputError` where it is not TOML."""
     try:
-        return parse_toml(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: not valid TOML: {error}{_toml_hint(text, str(error))}") from error
-    except UnreadableTomlError as error:
-        raise InputError(f"{path}: {error}") from error
 
 
 def _toml_hint(text: str, error: str) -> str:

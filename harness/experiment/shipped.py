@@ -3,12 +3,12 @@
 `harness/experiments` is a link to the checkout's folder `experiments/`; a wheel has the files themselves.
 """
 
+import tomllib
 from pathlib import Path
 
 import harness
 from harness.system.errors import InputError
-from harness.system.storage.reading import exists, read_text
-from harness.system.storage.toml_text import UnreadableTomlError, parse_toml
+from harness.system.storage.reading import exists
 from harness.system.validation import suggestion
 
 EXPERIMENTS_FOLDER = Path("experiments")
@@ -54,6 +54,6 @@ def experiment_files() -> list[Path]:
 def question(path: Path) -> str:
     """Return an experiment's question without checking the rest of it."""
     try:
-        return str(parse_toml(read_text(path, "utf-8-sig")).get("question", ""))
-    except (OSError, ValueError, UnreadableTomlError) as error:
+        return str(tomllib.loads(path.read_text("utf-8-sig")).get("question", ""))
+    except (OSError, ValueError) as error:
         return f"cannot be read: {error}"

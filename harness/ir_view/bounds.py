@@ -19,10 +19,7 @@ NOT_MEASURED = "A model, nothing here is measured: see docs/model.md."
 def bounds_text(built: "BuiltArtifact", *, other_options: bool = False) -> str:
     """Return the loop of a build, each instruction with what it keeps busy, and the sums.
 
-    Raises:
-        InputError: other options ask for a stage.
-        Unmodelled: there is no model of the target, or of this code, or tools are missing.
-        HarnessError: the target's own code fails, or what it returns is no such loop.
+    Raises `Unmodelled` without a model of the target, or of this code, or without its tools.
     """
     if other_options:
         raise InputError("--bounds: expected without --stage, --diff and --counts")

@@ -16,10 +16,9 @@ DEFAULT_SEQ = 256
 
 
 def problem_of(options: Mapping[str, Any]) -> AttentionProblem:
-    """Return the problem that options describe, by field; what was not given is not among them.
+    """Return the problem that the options describe that were given, by field.
 
-    `seq` is both lengths, where `seq_q` and `seq_kv` do not say otherwise.  Raises `InputError` naming the
-    option that is wrong.
+    `seq` is both lengths, where `seq_q` and `seq_kv` do not say otherwise.
     """
     option_values = dict(options)
     seq = option_values.pop("seq", None)
@@ -44,11 +43,7 @@ def problem_of(options: Mapping[str, Any]) -> AttentionProblem:
 def sizes_of(
     settings: Sequence[str], other_options: Sequence[str], schedule: str, size_names: Sequence[str]
 ) -> dict[str, int]:
-    """Return a schedule's sizes out of a list of `SIZE=NUMBER`.
-
-    Raises `InputError` for a size that the schedule does not have or that is no positive integer, and for
-    options of the problem or of the build, which a schedule does not have (`other_options`, by name).
-    """
+    """Return a schedule's sizes out of a list of `SIZE=NUMBER`; raises `InputError` for `other_options`."""
     expected = f"a schedule takes only --set SIZE=NUMBER; sizes of {schedule}: {', '.join(size_names)}"
     if other_options:
         raise InputError(f"{', '.join(map(_option, other_options))}: {expected}")
@@ -68,8 +63,6 @@ def settings_of(
     """Return the variant's parameters and the target's options out of a list of `KEY=VALUE`.
 
     A key that both have is the variant's; the option is `target.KEY`, as in tables (`Case.settings`).
-    Raises `InputError` for a key that neither has, and for a variant, target or chip that does not exist,
-    `PluginError` for one that cannot be loaded or is of another kind.
     """
     plugins.check_name("variant", variant)
     try:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from rich.console import Console
 from rich.syntax import Syntax
-from rich.table import Table
 
 from harness.codegen.costs.costs import Costs, NotCountable
 from harness.ir_view import tables
@@ -17,6 +16,8 @@ from harness.system.validation import suggestion
 
 PIPE_WIDTH = 160
 """Columns of tables that are not written to a terminal."""
+WIDEST = 1000
+"""Columns of a table of exact numbers, which are never cut."""
 
 THEME = "ansi_dark"
 
@@ -29,18 +30,10 @@ def show(
     counts: bool = False,
     console: Console | None = None,
 ) -> None:
-    """Print the stages of a build or of a named schedule, or one of them.
+    """Print a table of all stages, or the text of one `stage`.
 
-    Args:
-        subject: whose stages.
-        stage: name of the stage to print; without it, a table of all stages.
-        diff: print how the stage differs from the one before.
-        counts: print what a call executes and moves, of one stage also how often each operation occurs,
-            instead of the IR.
-        console: where to print; standard output by default.
-
-    Raises:
-        InputError: there is no such stage, or none before it.
+    With `diff` print how the stage differs from the one before, with `counts` what a call executes and moves,
+    of one stage also how often each operation occurs.  Raises `InputError` for a stage that is not there.
     """
     width = None if sys.stdout.isatty() else PIPE_WIDTH
     console = console or Console(width=width, highlight=False, markup=False, emoji=False)
@@ -56,7 +49,7 @@ def show(
         return
     if chosen is None:
         console.print(subject.title)
-        _print_table(console, tables.stage_table(stages))
+        console.print(tables.stage_table(stages))
         if subject.metrics:
             console.print(subject.metrics, markup=False, soft_wrap=True)
         return
@@ -70,14 +63,9 @@ def position_of(name: str, stages: Sequence[StageOutput]) -> int:
     """Return the number of a stage from 0; raises `InputError` naming the stages that exist."""
     names = [stage.name for stage in stages]
     if name not in names:
-        raise unknown_stage(name, names)
+        hint = suggestion(name, names)
+        raise InputError(f"--stage: found {name!r}{hint}, expected one of {', '.join(names)}")
     return names.index(name)
-
-
-def unknown_stage(name: str, names: Sequence[str]) -> InputError:
-    """Return the error of a stage that is none of those that there are."""
-    hint = suggestion(name, names)
-    return InputError(f"--stage: found {name!r}{hint}, expected one of {', '.join(names)}")
 
 
 def print_source(console: Console, stage: StageOutput) -> None:
@@ -124,24 +112,15 @@ def _print_counts(console: Console, subject: Subject, chosen: int | None) -> Non
     costs = {stage.name: _costs_or_reason(stage, subject) for stage in shown}
     console.print(subject.title)
     console.print("executed by one call, all kernels together; FLOP, bytes")
-    for table in tables.cost_tables(costs, console.width, rounds=console.is_terminal):
-        _print_table(console, table)
+    Console(file=console.file, width=WIDEST).print(tables.cost_table(costs))
     for name, stage_costs in costs.items():
         if isinstance(stage_costs, NotCountable):
             console.print(f"{name} is not countable: {stage_costs}", markup=False)
         elif chosen is not None:
-            _print_table(console, tables.memory_table(stage_costs))
+            console.print(tables.memory_table(stage_costs))
     if chosen is not None:
         console.print(f"operations in the text of {stages[chosen].name}")
-        _print_table(console, tables.stage_operation_table(stages[chosen]))
-
-
-def _print_table(console: Console, table: Table) -> None:
-    """Print a table, wider than the terminal rather than with numbers that are cut."""
-    needed = tables.width_of(table)
-    if needed > console.width:
-        table.width = needed
-    console.print(table, crop=False)
+        console.print(tables.stage_operation_table(stages[chosen]))
 
 
 def _costs_or_reason(stage: StageOutput, subject: Subject) -> Costs | NotCountable:

@@ -42,12 +42,14 @@ OTHER_SUFFIXES = {".rocmasm": Language.ASSEMBLY.value}
 MLIR_OPERATION = re.compile(r'^\s*(?:%[^=]*=\s*)?"?([a-z_][\w]*(?:\.[\w$]+)+)', re.MULTILINE)
 """An operation that begins a line; for IR with dialects that the bindings cannot parse."""
 
-LLVM_INSTRUCTION = re.compile(
-    r"^[ \t]+(?:%[\w.]+\s*=\s*)?(?:tail |musttail |notail )?([a-z]+)\b", re.MULTILINE
-)
-INSTRUCTION = re.compile(r"^[ \t]+([a-z]\w*)\b(?!:)", re.MULTILINE)
-SPIRV_INSTRUCTION = re.compile(r"^[ \t]*(?:%\w+\s*=\s*)?(Op[A-Z]\w*)", re.MULTILINE)
-PTX_INSTRUCTION = re.compile(r"^[ \t]*(?:@!?%\w+[ \t]+)?([a-z][\w.]*)(?=[ \t;])", re.MULTILINE)
+INSTRUCTIONS = {
+    Language.LLVM_IR: re.compile(
+        r"^[ \t]+(?:%[\w.]+\s*=\s*)?(?:tail |musttail |notail )?([a-z]+)\b", re.MULTILINE
+    ),
+    Language.ASSEMBLY: re.compile(r"^[ \t]+([a-z]\w*)\b(?!:)", re.MULTILINE),
+    Language.SPIRV: re.compile(r"^[ \t]*(?:%\w+\s*=\s*)?(Op[A-Z]\w*)", re.MULTILINE),
+    Language.PTX: re.compile(r"^[ \t]*(?:@!?%\w+[ \t]+)?([a-z][\w.]*)(?=[ \t;])", re.MULTILINE),
+}
 
 
 @dataclass(frozen=True)
@@ -73,14 +75,7 @@ class StageOutput:
             return Counter()
         if self.language is Language.MLIR:
             return _mlir_operations(self.text)
-        if self.language is Language.LLVM_IR:
-            return Counter(LLVM_INSTRUCTION.findall(self.text))
-        patterns = {
-            Language.ASSEMBLY: INSTRUCTION,
-            Language.PTX: PTX_INSTRUCTION,
-            Language.SPIRV: SPIRV_INSTRUCTION,
-        }
-        pattern = patterns.get(self.language)
+        pattern = INSTRUCTIONS.get(self.language)
         return Counter() if pattern is None else Counter(pattern.findall(self.text))
 
     def changes_from(self, previous: "StageOutput") -> Counter[str] | None:

@@ -1,7 +1,6 @@
 """What `harness ir` shows the stages of: a build, or a named schedule."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,12 +11,11 @@ from harness.codegen.costs.costs import Costs
 from harness.ir_view.request import sizes_of
 from harness.ir_view.stage_costs import count_stage, stage_costs
 from harness.ir_view.stage_output import Language, StageOutput, stage_outputs
-from harness.system.errors import BuildError, InputError, UnsupportedError, one_line
+from harness.system.errors import BuildError, HarnessError, InputError, one_line, stages_of
 from harness.system.validation import suggestion, unknown_name
 
 if TYPE_CHECKING:
     from harness.api import BuiltArtifact
-    from harness.ir_view.named_schedules.named import NamedSchedule
 
 
 PREFIX = "schedule:"
@@ -54,10 +52,7 @@ def build_subject(built: "BuiltArtifact") -> Subject:
 
 
 def describe_metrics(metrics: StaticMetrics) -> str:
-    """Return `registers 128 · spills 0 · scratch 0 bytes · shared memory 48 KiB · occupancy 50 % · …`.
-
-    What is not known is left out.
-    """
+    """Return what is known of `registers 128 · spills 0 · shared memory 48 KiB · occupancy 50 % · …`."""
     shared = None if metrics.shared_bytes is None else f"{metrics.shared_bytes / 1024:.3g} KiB"
     model = metrics.model
     occupancy = None if metrics.occupancy is None else f"{metrics.occupancy:.0%}"
@@ -77,15 +72,26 @@ def describe_metrics(metrics: StaticMetrics) -> str:
     return " · ".join(f"{name} {value}" for name, value in values.items() if value is not None)
 
 
+def failed_subject(title: str, error: HarnessError) -> Subject:
+    """Return the stages that a build or a schedule came through before it failed, if any."""
+    stages = [
+        StageOutput(stage.name, Language.of(f"{stage.name}.{stage.suffix}"), stage.text, stage.seconds)
+        for stage in stages_of(error)
+    ]
+    return Subject(f"{title} · it failed after these stages", stages, count_stage)
+
+
 def schedule_subject(name: str, settings: Sequence[str], other_options: Sequence[str] = ()) -> Subject:
     """Return the stages of a named schedule of a small problem, whose sizes are settings `SIZE=NUMBER`.
 
-    Raises `InputError` for a name or a size that does not exist, for a size that is no positive integer and
-    for `other_options`, which a schedule does not have.  Raises `BuildError` where a step fails, with the
-    `stages` that were reached.
+    Raises `BuildError` where a step fails, with the `stages` that were reached.
     """
-    schedule = named_schedule(name)
-    name = schedule.name
+    from harness.ir_view.named_schedules.registry import SCHEDULES
+
+    name = name.removeprefix(PREFIX)
+    if name not in SCHEDULES:
+        raise InputError(unknown_name("schedule", name, SCHEDULES))
+    schedule = SCHEDULES[name]
     sizes = sizes_of(settings, other_options, name, list(schedule.sizes))
     with scratch_folder() as folder, reached_stages.left_in(folder):
         try:
@@ -106,21 +112,8 @@ def schedule_subject(name: str, settings: Sequence[str], other_options: Sequence
     )
 
 
-def named_schedule(name: str) -> "NamedSchedule":
-    """Return the named schedule of a name, with `PREFIX` or without; raises `InputError` if there is none."""
-    from harness.ir_view.named_schedules.registry import SCHEDULES
-
-    name = name.removeprefix(PREFIX)
-    if name not in SCHEDULES:
-        raise InputError(unknown_name("schedule", name, SCHEDULES))
-    return SCHEDULES[name]
-
-
 def is_schedule(name: str) -> bool:
-    """Whether a name is that of a named schedule; `schedule:NAME` is, even if a variant has the name.
-
-    Raises `InputError` for a name that neither a variant nor a schedule has.
-    """
+    """Whether a name is that of a named schedule; `schedule:NAME` is, even if a variant has the name."""
     from harness import plugins
 
     if name.startswith(PREFIX):
@@ -137,17 +130,3 @@ def is_schedule(name: str) -> bool:
             f"schedules: {', '.join(SCHEDULES)}"
         )
     return True
-
-
-@contextmanager
-def schedule_hint(variant: str) -> Iterator[None]:
-    """Let the reason why a variant cannot do a problem name the schedule of the same name, if any."""
-    from harness.ir_view.named_schedules.registry import SCHEDULES
-
-    try:
-        yield
-    except UnsupportedError as error:
-        if variant not in SCHEDULES:
-            raise
-        example = f"harness ir {PREFIX}{variant}"
-        raise UnsupportedError(f"{error}; '{example}' shows the form on a small problem") from error

@@ -3,8 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from rich.console import Console
-from rich.measure import Measurement
 from rich.table import Column, Table
 
 from harness.codegen.costs.costs import Costs, NotCountable, Traffic
@@ -15,25 +13,17 @@ SHOWN = 4
 
 MISSING = "–"
 
-SUFFIXES = ("", "k", "M", "G", "T", "P", "E")
-"""Powers of 1000."""
-
-CostColumn = tuple[tuple[str, ...], Callable[[Costs], float | None]]
-"""The header, of one or two lines, and the value."""
-
-OPERATION_COLUMNS: tuple[CostColumn, ...] = (
-    (("matmul",), lambda costs: costs.matmul),
-    (("exp",), lambda costs: costs.exp),
-    (("other",), lambda costs: costs.other),
-    (("of it", "fma"), lambda costs: costs.fma),
-)
-BYTE_COLUMNS: tuple[CostColumn, ...] = (
-    (("main", "read"), lambda costs: costs.main_memory.read),
-    (("main", "written"), lambda costs: costs.main_memory.written),
-    (("scratch", "read"), lambda costs: costs.scratch.read),
-    (("scratch", "written"), lambda costs: costs.scratch.written),
-    (("FLOP/byte",), lambda costs: costs.intensity),
-)
+COST_COLUMNS: dict[str, Callable[[Costs], float | None]] = {
+    "matmul": lambda costs: costs.matmul,
+    "exp": lambda costs: costs.exp,
+    "other": lambda costs: costs.other,
+    "of it\nfma": lambda costs: costs.fma,
+    "main\nread": lambda costs: costs.main_memory.read,
+    "main\nwritten": lambda costs: costs.main_memory.written,
+    "scratch\nread": lambda costs: costs.scratch.read,
+    "scratch\nwritten": lambda costs: costs.scratch.written,
+    "FLOP/byte": lambda costs: costs.intensity,
+}
 
 
 def stage_table(stages: Sequence[StageOutput]) -> Table:
@@ -64,62 +54,24 @@ def stage_operation_table(stage: StageOutput) -> Table:
     return table
 
 
-def cost_tables(
-    costs_by_stage: Mapping[str, Costs | NotCountable], width: int, *, rounds: bool
-) -> list[Table]:
-    """Return what one call executes and moves at each stage, in tables for this many columns.
-
-    Of several forms the first that fits: one table with exact numbers, two (operations, bytes), one with
-    short numbers, two.  If none does, the last one, or one with exact numbers where they may not be rounded.
-    """
-    together, apart = [(*OPERATION_COLUMNS, *BYTE_COLUMNS)], [OPERATION_COLUMNS, BYTE_COLUMNS]
-    forms = [(together, exact, False), (together, exact, True), (apart, exact, True)]
-    forms += [(together, short, True), (apart, short, True)] if rounds else [(together, exact, True)]
-    made: list[Table] = []
-    for parts, write, wrapped in forms:
-        made = [_cost_table(costs_by_stage, columns, write, wrapped=wrapped) for columns in parts]
-        if all(width_of(table) <= width for table in made):
-            break
-    return made
-
-
-def width_of(table: Table) -> int:
-    """Return how many columns of a terminal a table needs to show its numbers whole."""
-    console = Console(width=10_000, markup=False, emoji=False)
-    measured = Measurement.get(console, console.options, table)
-    return measured.maximum if all(column.no_wrap for column in table.columns) else measured.minimum
-
-
-def exact(number: float) -> str:
-    """Return `33,554,432`, or a ratio with three digits."""
-    return f"{number:,}" if isinstance(number, int) else f"{number:.3g}"
-
-
-def short(number: float) -> str:
-    """Return `33.6 M`: three digits and the power of 1000; what is below 10,000 stays exact."""
-    if abs(number) < 10_000:
-        return exact(number)
-    digits, _, exponent = f"{number:.2e}".partition("e")
-    thousands, above = divmod(int(exponent), 3)
-    return f"{float(digits) * 10**above:.{2 - above}f} {SUFFIXES[thousands]}"
-
-
-def _cost_table(
-    costs_by_stage: Mapping[str, Costs | NotCountable],
-    columns: Sequence[CostColumn],
-    write: Callable[[float], str],
-    *,
-    wrapped: bool,
-) -> Table:
-    """Return one row for each stage; wrapped headers have two lines."""
-    headers = [("\n" if wrapped else " ").join(words) for words, _ in columns]
-    table = Table("stage", *headers)
-    table.columns[0].no_wrap = True
+def cost_table(costs_by_stage: Mapping[str, Costs | NotCountable]) -> Table:
+    """Return what one call executes and moves at each stage, in exact numbers."""
+    table = Table("stage", *COST_COLUMNS)
     _numbers(*table.columns[1:])
+    table.columns[0].no_wrap = True
     for name, costs in costs_by_stage.items():
-        values = [None if isinstance(costs, NotCountable) else value(costs) for _, value in columns]
-        table.add_row(name, *(MISSING if value is None else write(value) for value in values))
+        values = [
+            None if isinstance(costs, NotCountable) else value(costs) for value in COST_COLUMNS.values()
+        ]
+        table.add_row(name, *map(_exact, values))
     return table
+
+
+def _exact(number: float | None) -> str:
+    """Return `33,554,432`, or a ratio with three digits."""
+    if number is None:
+        return MISSING
+    return f"{number:,}" if isinstance(number, int) else f"{number:.3g}"
 
 
 def memory_table(costs: Costs) -> Table:

@@ -1,7 +1,6 @@
 """The test items: one for each case, a skip or a failure with the words that `harness check` uses."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,6 @@ from harness.results.result import Result
 from harness.system.errors import HarnessError
 from harness.system.printable import printable
 
-SPELLED = str.maketrans({"×": "x", "∞": "inf"})
-"""Letters of a case's description that no keyboard has."""
-
 PROPERTIES = ("case", "status", "phase", "elapsed_s", "error_ratio", "time_s", "tflops", "speedup")
 """Columns of a row that JUnit and pytest-benchmark get."""
 
@@ -29,32 +25,18 @@ MARKED = ("dtype", "causal", "batch", "heads", "kv_heads", "seq_q", "seq_kv", "h
 class ExperimentFile(pytest.File):
     """The file of an experiment: its cases are the items."""
 
-    def __init__(self, *, run: ExperimentRun, with_benchmarks: bool, **others: Any) -> None:
-        """Collect the cases of a run; those that pass are benchmarks if that is asked for."""
-        super().__init__(**others)
-        self.run = run
-        self._test = time_case if with_benchmarks else check_case
+    run: ExperimentRun
+    test: Callable[..., None]
 
     def collect(self) -> Iterator["CaseItem"]:
         """Yield an item for each case."""
-        for name, case in names_of(self.run.cases).items():
-            item: CaseItem = CaseItem.from_parent(self, name=name, callobj=self._test)
+        for case in self.run.cases:
+            item: CaseItem = CaseItem.from_parent(self, name=name_of(case), callobj=self.test)
             item.describe(self.run, case)
             yield item
 
 
-class _NamedAsCached(pytest.Item):
-    """An item whose id is what pytest reads from its own cache, for `--lf`, `--ff` and `--sw`.
-
-    That takes what stands in brackets for parameters; of a name alone pytest makes another id.
-    """
-
-    def __init__(self, name: str, parent: pytest.File, **others: Any) -> None:
-        others["nodeid"] = f"{parent.nodeid}::{name}"
-        super().__init__(name, parent, **others)
-
-
-class CaseItem(pytest.Function, _NamedAsCached):
+class CaseItem(pytest.Function):
     """A case that is built and checked, and timed if that is asked for."""
 
     run: ExperimentRun
@@ -94,32 +76,13 @@ class CaseItem(pytest.Function, _NamedAsCached):
         """Raise a failure or a skip with its reason, unless the case passed."""
         failure = failure_of(row, self.run.demands)
         if failure is not None:
-            lines = [failure, f"rerun: {row.rerun or self.run.rerun(self.case)}", *self._log()]
+            lines = [failure, f"rerun: {row.rerun or self.run.rerun(self.case)}"]
+            if self.run.folder is not None:
+                log = self.run.folder.path / LOGS / f"{self.case.id}.log"
+                lines += [f"log: {log}"] if log.is_file() else []
             pytest.fail("\n".join(map(printable, lines)), pytrace=False)
         if is_skipped(row):
-            pytest.skip(headline(row))
-
-    def _log(self) -> list[str]:
-        """Return a line that says where what the case's worker wrote is, if it wrote something."""
-        if self.run.folder is None:
-            return []
-        log = self.run.folder.path / LOGS / f"{self.case.id}.log"
-        return [f"log: {log}"] if log.is_file() else []
-
-    def complete(self, report: pytest.TestReport) -> None:
-        """Say where a skipped case stands, and how long a case took that was run together with others.
-
-        Where every case must be checked, one that others skip fails; one that is expected to fail is checked.
-        """
-        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
-        if self.run.demands.is_strict and report.skipped and not hasattr(report, "wasxfail"):
-            report.outcome = "failed"
-            report.longrepr = printable(f"not checked: {reason}") + f"\nrerun: {self.run.rerun(self.case)}"
-        elif report.when == "call":
-            if report.skipped and isinstance(report.longrepr, tuple):
-                report.longrepr = (str(self.path), 0, report.longrepr[2])
-            elapsed = dict(self.user_properties).get("elapsed_s")
-            report.duration = elapsed if isinstance(elapsed, float) else report.duration
+            raise pytest.skip.Exception(headline(row), _use_item_location=True)
 
 
 def check_case(request: pytest.FixtureRequest) -> None:
@@ -139,17 +102,10 @@ def time_case(request: pytest.FixtureRequest, benchmark: Any) -> None:
     benchmark.pedantic(item.require_passed, args=(row,), rounds=max(1, len(samples)))
 
 
-def names_of(cases: Sequence[Case]) -> dict[str, Case]:
-    """Return cases by their names as items, `flash[cpu-b1-h8-s256-d64-f32-causal-threads=2]`.
-
-    Where two would have the same, as of problems with other lengths in one batch, ids tell them apart.
-    """
-    names = [_name(case) for case in cases]
-    counts = Counter(names)
-    return {
-        name if counts[name] == 1 else f"{name[:-1]}-{case.id}]": case
-        for name, case in zip(names, cases, strict=True)
-    }
+def name_of(case: Case) -> str:
+    """Return a case's name as an item, `flash:cpu-b1-h8-s256-d64-f32-causal-threads=2`."""
+    _, *words = case.describe().replace("×", "x").split(" · ")
+    return f"{case.variant}:{'-'.join(' '.join(words).split())}"
 
 
 def properties(row: Result) -> dict[str, str | float]:
@@ -160,9 +116,3 @@ def properties(row: Result) -> dict[str, str | float]:
         for name, value in values.items()
         if value is not None
     }
-
-
-def _name(case: Case) -> str:
-    _, *words = case.describe().split(" · ")
-    name = f"{case.variant}[{'-'.join(' '.join(words).split())}]"
-    return name.translate(SPELLED).encode("ascii", "backslashreplace").decode()

@@ -1,7 +1,7 @@
 """What the plugin does in a pytest run that has `--harness`."""
 
 import os
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +11,14 @@ from harness.artifact.cache import cache_root
 from harness.bench.running.runner import RunSettings
 from harness.experiment.experiment import load_experiment
 from harness.experiment.shipped import find_experiment
-from harness.pytest_plugin.items import CaseItem, ExperimentFile
-from harness.pytest_plugin.runs import ExperimentRun, WorkersPart
+from harness.pytest_plugin.items import CaseItem, ExperimentFile, check_case, time_case
+from harness.pytest_plugin.runs import ExperimentRun
 from harness.reporting.job_summary import FailedCase, JobSummary, append_summary, job_summary
 from harness.reporting.outcomes import Demands, failure_of
 from harness.results.output_folder import ensure_writable_folder
+from harness.results.run_folder import RunFolder
 from harness.system.errors import HarnessError, InputError
 from harness.system.machine.cores import available_cores
-from harness.system.plurals import counted
 from harness.system.printable import printable
 from harness.system.status import checked_line
 
@@ -27,7 +27,6 @@ MARKER = (
     "a case of an experiment; select with -m \"harness(variant='flash')\""
 )
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
-NOT_RUN = "not checked: it was skipped, or never came to its turn"
 RUNS = "harness_runs"
 """Where the controller of pytest-xdist tells its workers the folder of each run."""
 
@@ -46,30 +45,29 @@ def register(config: pytest.Config) -> None:
 
 def _runs(config: pytest.Config) -> dict[Path, ExperimentRun]:
     """Return the run of each experiment, by its file; paths are absolute: tests may change folders."""
-    option = config.getoption
-    if option("harness_timed") and _is_distributed(config):
+    option, worker = config.getoption, getattr(config, "workerinput", None)
+    is_distributed = worker is not None or getattr(config.option, "dist", "no") != "no"
+    if option("harness_timed") and is_distributed:
         raise InputError(
             "--harness-timed: found -n, whose workers would time cases beside one another; "
             "expected one of the two; -n 0 takes back one in addopts"
         )
-    jobs = option("harness_jobs")
-    if jobs is not None and jobs < 1:
-        raise InputError(f"--harness-jobs: found {jobs}, expected 1 or more")
     out = ensure_writable_folder(Path(option("harness_out")), "--harness-out").absolute()
+    jobs = option("harness_jobs") or available_cores()
     settings = RunSettings(
-        timed=option("harness_timed"), jobs=jobs or available_cores(), cache_root=cache_root()
+        timed=option("harness_timed"),
+        jobs=jobs if worker is None else worker["workercount"],
+        cache_root=cache_root(),
     )
-    shared = getattr(config, "workerinput", None)
     runs = {}
     for name in option("harness"):
         experiment = load_experiment(find_experiment(name))
         file = Path(experiment.path or name)
-        part = shared and WorkersPart(
-            Path(shared[RUNS][str(file)]), shared["workerid"], shared["workercount"]
-        )
         demands = Demands(experiment.check.supported, option("harness_strict"))
-        cases = experiment.cases(option("harness_only"))
-        runs[file] = ExperimentRun(experiment, cases, settings, demands, out, part)
+        run = ExperimentRun(experiment, experiment.cases(option("harness_only")), settings, demands, out)
+        if worker is not None:
+            run.worker, run.folder = worker["workerid"], RunFolder.open(Path(worker[RUNS][str(file)]))
+        runs[file] = run
     return runs
 
 
@@ -83,22 +81,11 @@ def _collect(config: pytest.Config, files: Iterable[Path]) -> None:
     config.args = [*config.args, *(str(file) for file in files if file.resolve() not in named)]
 
 
-def _is_distributed(config: pytest.Config) -> bool:
-    """Whether this process is the controller of pytest-xdist, or one of its workers."""
-    return hasattr(config, "workerinput") or (
-        getattr(config.option, "dist", "no") != "no" and bool(getattr(config.option, "tx", None))
-    )
-
-
 class HarnessPlugin:
     """Collects the cases of experiments, and tells what became of them."""
 
     def __init__(self, config: pytest.Config, runs: dict[Path, ExperimentRun]) -> None:
-        """Run nothing yet.
-
-        `--benchmark-skip`, which often stands in a project's `addopts`, would skip the timed cases, too,
-        which somebody asked for by a stronger word.
-        """
+        """Run nothing yet; `--benchmark-skip` of a project's `addopts` does not skip cases that are timed."""
         self._config = config
         self._runs = {file.resolve(): run for file, run in runs.items()}
         self._with_benchmarks = config.getoption("harness_timed") and config.pluginmanager.hasplugin(
@@ -109,14 +96,6 @@ class HarnessPlugin:
         files = [os.environ.get(STEP_SUMMARY), config.getoption("harness_summary")]
         self._summaries = [Path(file).absolute() for file in files if file]
 
-    def pytest_report_header(self) -> list[str]:
-        """Return a line for each experiment."""
-        return [
-            f"harness: {run.experiment.path}: {counted(len(run.cases), 'case')} to be "
-            + ("checked and timed" if run.settings.timed and run.experiment.timing.enabled else "checked")
-            for run in self._runs.values()
-        ]
-
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> ExperimentFile | None:
         """Return the collector of an experiment's cases, by its path from pytest's root if it lies there."""
         run = self._runs.get(file_path.resolve())
@@ -124,13 +103,9 @@ class HarnessPlugin:
             return None
         root = self._config.rootpath
         node_id = file_path.relative_to(root) if file_path.is_relative_to(root) else file_path
-        file: ExperimentFile = ExperimentFile.from_parent(
-            parent,
-            path=file_path,
-            nodeid=node_id.as_posix(),
-            run=run,
-            with_benchmarks=self._with_benchmarks and run.experiment.timing.enabled,
-        )
+        file: ExperimentFile = ExperimentFile.from_parent(parent, path=file_path, nodeid=node_id.as_posix())
+        file.run = run
+        file.test = time_case if self._with_benchmarks and run.experiment.timing.enabled else check_case
         return file
 
     @pytest.hookimpl(trylast=True)
@@ -150,21 +125,8 @@ class HarnessPlugin:
         except HarnessError as error:
             pytest.exit(f"harness: {printable(str(error))}", returncode=pytest.ExitCode.INTERRUPTED)
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Complete the report of a case."""
-        report = yield
-        if isinstance(item, CaseItem):
-            item.complete(report)
-        return report
-
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """End the runs, and write the summary of the job.
-
-        The session fails where a case must be checked and has not been run.
-        """
+    def pytest_sessionfinish(self) -> None:
+        """End the runs, and write the summary of the job."""
         for run in reversed(self._runs.values()):
             run.close()
         if hasattr(self._config, "workerinput") or self._config.option.collectonly:
@@ -175,19 +137,14 @@ class HarnessPlugin:
                     append_summary(file, job_summary(summary_of(run)), "--harness-summary")
                 except InputError as error:
                     run.notes.message(str(error))
-        left_out = any(run.demands.is_strict and run.not_run() for run in self._runs.values())
-        if left_out and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Say how many cases were checked, and where their rows are."""
         for run in self._runs.values():
-            rows = run.rows()
-            not_run = 0 if self._config.option.collectonly else len(run.not_run())
-            lines = list(run.notes.lines)
-            if rows or not_run:
-                lines.append(checked_line([row.status for row in rows], not_run))
+            rows, lines = run.rows(), list(run.notes.lines)
             if rows and run.folder is not None:
+                statuses = [row.status for row in rows]
+                lines.append(checked_line(statuses, len(run.selected) - len(rows)))
                 lines.append(f"results: {run.folder.path}")
             if lines:
                 terminalreporter.section(f"harness: {run.experiment.name}")
@@ -197,14 +154,16 @@ class HarnessPlugin:
 
 def summary_of(run: ExperimentRun) -> JobSummary:
     """Return what a session did to an experiment."""
-    rows, not_run = run.rows(), run.not_run()
-    cases = {case.id: case for case in run.selected}
-    failures = [(cases[row.case], failure_of(row, run.demands)) for row in rows]
-    failures += [(case, NOT_RUN) for case in not_run if run.demands.is_strict]
+    rows, cases = run.rows(), {case.id: case for case in run.selected}
+    reasons = {row.case: failure_of(row, run.demands) for row in rows}
     return JobSummary(
         experiment=run.experiment.name,
         rows=rows,
-        failed=[FailedCase(case.describe(), reason, run.rerun(case)) for case, reason in failures if reason],
-        not_run=len(not_run),
+        failed=[
+            FailedCase(cases[case].describe(), reason, run.rerun(cases[case]))
+            for case, reason in reasons.items()
+            if reason is not None
+        ],
+        not_run=len(cases) - len(rows),
         run=None if run.folder is None else str(run.folder.path),
     )

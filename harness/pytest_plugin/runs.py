@@ -4,15 +4,14 @@ Without pytest-xdist this process runs them, several at a time.  With it the con
 folder, its workers run the cases that they get, one at a time, and the controller writes the tables.
 """
 
-import io
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.bench.running.context import RunContext
-from harness.bench.running.progress import PlainObserver
+from harness.bench.running.progress import Observer
 from harness.bench.running.runner import RunSettings, joined_run, run_group, started_run, together
 from harness.experiment.experiment import Experiment
 from harness.problem.attention_problem import AttentionProblem
@@ -26,25 +25,15 @@ from harness.system.errors import HarnessError, RunInterrupted
 from harness.system.printable import shell_line
 
 
-class Notes(PlainObserver):
+class Notes(Observer):
     """Keeps what a person should know of a run; pytest says what becomes of cases."""
 
     def __init__(self) -> None:
-        super().__init__(io.StringIO())
         self.lines: list[str] = []
 
     def message(self, text: str) -> None:
         """Keep the text."""
         self.lines.append(text)
-
-
-@dataclass(frozen=True)
-class WorkersPart:
-    """What one worker of pytest-xdist hears: the run's folder, and which of how many workers it is."""
-
-    folder: Path
-    worker: str
-    workers: int
 
 
 @dataclass
@@ -56,11 +45,11 @@ class ExperimentRun:
     settings: RunSettings
     demands: Demands
     out: Path
-    part: WorkersPart | None = None
-    """Of a process that is a worker."""
-    notes: Notes = field(default_factory=Notes)
+    worker: str | None = None
+    """The name of a process that is a worker of pytest-xdist."""
     folder: RunFolder | None = None
-    """The run's folder, once there is one."""
+    """The run's folder, once there is one; a worker has it from the start."""
+    notes: Notes = field(default_factory=Notes)
     selected: Sequence[Case] = ()
     """The cases that will be asked for, in their order."""
     _context: RunContext | None = None
@@ -71,9 +60,8 @@ class ExperimentRun:
     def select(self, cases: Sequence[Case]) -> None:
         """Say which cases will be asked for: pytest may leave some out.  One worker notes it for all."""
         self.selected = cases
-        if self.part is not None and self.part.worker == "gw0":
-            whole = [case.id for case in self.experiment.cases()]
-            RunFolder.open(self.part.folder).plan([case.id for case in cases], whole)
+        if self.folder is not None and self.worker == "gw0":
+            self.folder.plan([case.id for case in cases], [case.id for case in self.experiment.cases()])
 
     def open_for_workers(self) -> Path:
         """Return the folder of the run of all workers, which this process holds until `close`."""
@@ -101,7 +89,7 @@ class ExperimentRun:
             if case.problem != self._problem:
                 context.expectations.delete()
                 self._problem = case.problem
-            run_group(context, [case] if self.part is not None else self._group_of(case, context))
+            run_group(context, [case] if self.worker is not None else self._group_of(case, context))
         return context.rows[case.id]
 
     def _group_of(self, case: Case, context: RunContext) -> list[Case]:
@@ -110,14 +98,13 @@ class ExperimentRun:
         return next(iter(together(self.experiment.groups([case, *waiting]), context)))
 
     def _start(self) -> RunContext:
-        if self.part is None:
+        if self.worker is not None and self.folder is not None:
+            scratch = f"-{self.worker}"
+            run = joined_run(self.experiment, self.folder, self.settings, self.notes, scratch=scratch)
+        else:
             run = started_run(
                 self.experiment, self.selected, self.settings, self.out, False, self.notes, sys.argv
             )
-        else:
-            settings = replace(self.settings, jobs=self.part.workers)
-            folder = RunFolder.open(self.part.folder)
-            run = joined_run(self.experiment, folder, settings, self.notes, scratch=f"-{self.part.worker}")
         self._context = self._stack.enter_context(run)
         self.folder = self._context.folder
         return self._context
@@ -135,11 +122,6 @@ class ExperimentRun:
         """Return the rows of the selected cases that have one, in the plan's order."""
         rows = {row.case: row for row in self.folder.results()} if self.folder is not None else {}
         return [rows[case.id] for case in self.selected if case.id in rows]
-
-    def not_run(self) -> list[Case]:
-        """Return the selected cases that have no row."""
-        rows = {row.case for row in self.rows()}
-        return [case for case in self.selected if case.id not in rows]
 
     def samples(self, case: Case) -> list[float]:
         """Return the seconds of each sample that a case's row is made of."""

@@ -28,7 +28,6 @@ from harness.reporting.latex import plot_data
 from harness.reporting.runs import Runs
 from harness.system.errors import HarnessError, InputError, message_of, one_line
 from harness.system.storage.replacing import write_text
-from harness.system.storage.toml_text import UnreadableTomlError, parse_toml
 from harness.system.validation import unknown_name
 
 if TYPE_CHECKING:
@@ -228,9 +227,7 @@ def with_assignments(kept: Mapping[str, Any], assignments: Sequence[str], figure
 def _value(name: str, text: str, is_list: bool) -> Any:
     """Return what a text means: TOML where it is that, else words."""
     try:
-        value = parse_toml(f"value = {text}")["value"]
-    except UnreadableTomlError as error:
-        raise InputError(f"--set {name}: {error}") from error
+        value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         value = [word.strip() for word in text.split(",")] if is_list else text
     return [value] if is_list and not isinstance(value, list) else value

@@ -15,7 +15,6 @@ from harness.results.run_identity import names_of_folders
 from harness.system.errors import InputError
 from harness.system.plurals import counted
 from harness.system.printable import printable
-from harness.system.storage.toml_text import UnreadableTomlError, parse_toml
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -184,11 +183,9 @@ def experiment_of(run: RunFolder) -> dict[str, Any]:
     if not run.manifest.source:
         return {}
     try:
-        experiment = parse_toml(run.manifest.source)
+        experiment = tomllib.loads(run.manifest.source)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{run.path}: the experiment in its manifest is not TOML: {error}") from error
-    except UnreadableTomlError as error:
-        raise InputError(f"{run.path}: the experiment in its manifest: {error}") from error
     profile = run.manifest.profile
     if profile is None or any(mistakes_in_profiles(experiment)) or unknown_profile(profile, experiment):
         return experiment

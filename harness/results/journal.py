@@ -10,7 +10,6 @@ from pydantic import BaseModel, ValidationError
 
 from harness.system.errors import InputError, StorageError, cut
 from harness.system.printable import all_printable, printable
-from harness.system.storage.reading import open_to_read
 
 Record = TypeVar("Record", bound=BaseModel)
 
@@ -50,7 +49,7 @@ class Journal(Generic[Record]):
         Raises `InputError`, with file and line, for a line that is not a record and not a torn last line.
         """
         try:
-            with open_to_read(self.path) as file:
+            with self.path.open("rb") as file:
                 for number, line in enumerate(file, start=1):
                     if line.endswith(b"\n"):
                         yield self._parse(line[:-1], number)

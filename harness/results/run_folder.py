@@ -10,7 +10,6 @@ The journals are the truth; the Parquet files are made from them for other tools
 """
 
 import json
-import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -28,8 +27,8 @@ from harness.results.run_identity import folder_name, names_of_folders
 from harness.results.timing_rounds import Round, samples_frame
 from harness.system.errors import InputError, StorageError, cut
 from harness.system.printable import all_printable, printable
-from harness.system.storage.lock import FileLock, holder_of
-from harness.system.storage.reading import exists, read_text, unusable
+from harness.system.storage.lock import FileLock
+from harness.system.storage.reading import exists, unusable
 from harness.system.storage.replacing import remove_leftovers, replaced
 
 if TYPE_CHECKING:
@@ -204,9 +203,9 @@ class RunFolder:
         except OSError as error:
             raise StorageError(f"{file}: cannot lock the run: {error.strerror}") from error
         if lock is None:
-            holder = holder_of(file) or "another process"
-            raise InputError(f"{self.path}: this run goes on already, in {holder}: wait for it, or end it")
-        lock.note(f"process {os.getpid()} since {timestamp()}")
+            raise InputError(
+                f"{self.path}: this run goes on already, in another process: wait for it, or end it"
+            )
         self._lock = lock
         remove_leftovers(self.path)
 
@@ -255,7 +254,7 @@ def run_paths(folder: Path) -> list[Path]:
 def _read_manifest(folder: Path) -> Manifest:
     file = folder / MANIFEST_FILE
     try:
-        content = json.loads(read_text(file))
+        content = json.loads(file.read_text("utf-8"))
         texts = all_printable(content)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise InputError(f"{folder}: not a run folder: expected a {MANIFEST_FILE} in it") from error

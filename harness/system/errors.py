@@ -102,8 +102,6 @@ class ChangedInputsError(HarnessError):
     """Code has written to its inputs."""
 
 
-NO_THREAD = "can't start new thread"
-"""How Python says, by a `RuntimeError`, that the system refuses another thread."""
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
 NO_ROOM_WORDS = re.compile(rf"(?:{'|'.join(map(re.escape, map(os.strerror, NO_ROOM)))})(?![ \t]*\w)")
 """How the system, and so every compiler, says that a disk is full or cannot be written; what goes on in words
@@ -119,11 +117,6 @@ def is_no_room(error: BaseException) -> bool:
     if isinstance(error, OSError) and NOT_WRITTEN_WHOLE.fullmatch(message_of(error)):
         return True
     return says_no_room(message_of(error))
-
-
-def is_no_thread(error: BaseException) -> bool:
-    """Return whether an exception says that the system refuses another thread."""
-    return isinstance(error, RuntimeError) and NO_THREAD in message_of(error)
 
 
 def says_no_room(text: str) -> bool:
@@ -170,19 +163,6 @@ LONGEST_MESSAGE = 1000
 """Characters of an exception's message that are kept; libraries put whole inputs into theirs."""
 
 
-TOLD_IN_FULL = (
-    InputError,
-    UnsupportedError,
-    PluginError,
-    BuildError,
-    OutOfMemoryError,
-    KilledError,
-    ChangedCodeError,
-    EmulatorFindingsError,
-)
-"""The harness's own errors whose messages need no type's name."""
-
-
 def one_line(error: BaseException) -> str:
     """Return an exception's message, on one line; the harness's own errors need no type's name.
 
@@ -199,7 +179,7 @@ def message_of(error: BaseException) -> str:
 
 def _one_line(error: BaseException) -> str:
     lines = [line.strip() for line in message_of(error)[: 8 * LONGEST_MESSAGE].splitlines() if line.strip()]
-    if isinstance(error, TOLD_IN_FULL):
+    if isinstance(error, HarnessError):
         message = " · ".join(lines[:3])
     else:
         message = ": ".join(

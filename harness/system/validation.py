@@ -69,8 +69,7 @@ def plain_entries(table: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def validated(model: type[Model], values: Mapping[str, Any]) -> Model:
-    """Return settings checked by their model, as strictly as a file's: no number from a text, no text from
-    a number, but an enumeration from its value.
+    """Return settings checked by their model, as strictly as a file's: no number from a text, say.
 
     Raises `ValidationError`, see `messages`, or `ValueError` for what no setting can be.
     """
@@ -140,8 +139,7 @@ def shortened(text: str) -> str:
 def messages(error: ValidationError, prefix: str = "", keys: Collection[str] = ()) -> list[str]:
     """Return pydantic's own list of mistakes: a line for each, with its dotted key and what was found.
 
-    Keys begin with `prefix`; `keys` are those that the outermost table may have.  Where a table's own
-    validator raises an error of several lines, each is one.
+    Keys begin with `prefix`; `keys` are those that the outermost table may have.
     """
     lines = []
     for detail in error.errors(include_url=False):

@@ -67,7 +67,7 @@ def test_a_slower_revision_is_found(repository: Path, capsys: pytest.CaptureFixt
     arguments = ["compare", "--revisions", "before", "HEAD", "--pairs", "3", "--out", "results"]
     assert main([*arguments, "../revisions.toml"]) == 1
     out = capsys.readouterr().out
-    assert "2 cases in both runs: 0 lost, 2 slower" in out
+    assert "2 cases in both runs: 0 no longer right, 2 slower" in out
     assert "3 pairs of runs, in turn" in out
     assert (
         len(list((repository / "results" / "revisions").glob("*/*/pair-*/old/revisions/*/manifest.json")))
@@ -84,12 +84,12 @@ def test_what_decides_ambiguous_cases_asks_for_the_same(
     found = compare_runs(open_run(old), open_run(new), 0.02)
     monkeypatch.setattr(revisions, "checked_out", lambda *_: nullcontext(()))
     monkeypatch.setattr(revisions, "compare_revisions", lambda *_, **__: found)
-    asked = ["compare", "--revisions", "before", "HEAD", "../revisions.toml"]
-    for given in ([], ["--out", "my results", "--threshold", "0.02"]):
-        assert main([*asked, *given, "--pairs", "5"]) == 0
-        commands = [line.strip() for line in capsys.readouterr().out.splitlines() if "--revisions" in line]
-        words = ["harness", *asked, "--pairs", "10", *given, "--only", f"case={CASES[1]},{CASES[0]}"]
-        assert commands == [shlex.join(words)]
+    asked = ["compare", "--revisions", "before", "HEAD", "../revisions.toml", "--out", "my results"]
+    monkeypatch.setattr("sys.argv", ["harness", *asked, "--resume"])
+    assert main([*asked, "--resume"]) == 0
+    commands = [line.strip() for line in capsys.readouterr().out.splitlines() if "--revisions" in line]
+    words = ["harness", *asked, "--pairs", "12", "--only", f"case={CASES[1]},{CASES[0]}"]
+    assert commands == [shlex.join(words)]
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_what_decides_ambiguous_cases_asks_for_the_same(
     [
         (
             ["--revisions", "before", "nowhere", "../revisions.toml"],
-            "--revisions: 'nowhere' is no revision of",
+            "--revisions: found 'nowhere', expected a commit, branch or tag of",
         ),
         (["--revisions", "before", "HEAD", "a", "b"], "--revisions: found 2 arguments, expected one"),
         (

@@ -43,16 +43,10 @@ def test_packages_are_compared_with_their_pins(monkeypatch: pytest.MonkeyPatch) 
     assert stated(doctor.package_findings(requirements)) == {
         "right": (State.OK, "1.2"),
         "local": (State.OK, "1.2+cpu"),
-        "other": (State.WARNING, "1.3; tested with 1.2"),
+        "other": (State.WARNING, "1.3; tested with ==1.2"),
         "gone": (State.BROKEN, f"not installed: {PIP} install gone==1.2"),
         "optional": (State.ABSENT, f"not installed: {PIP} install 'attention-harness[baselines]'"),
     }
-
-
-def test_every_core_dependency_of_this_distribution_is_examined() -> None:
-    names = {finding.name for finding in doctor.package_findings()}
-    assert names >= {"xtc-mlir-python-bindings", "iree-base-compiler", "numpy", "pydantic", "torch"}
-    assert "pytest" not in names
 
 
 def test_targets_say_what_they_can_do_here() -> None:
@@ -79,18 +73,16 @@ def test_a_busy_machine_is_a_warning(monkeypatch: pytest.MonkeyPatch, load: floa
 
 def test_the_caches_size_is_counted(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
-    (tmp_path / "a" / "kernel.o").write_bytes(bytes(2048))
-    (tmp_path / "artifact.json").write_bytes(bytes(1024))
-    assert stated(doctor.cache_findings(tmp_path)) == {
-        "artifacts": (State.NOTE, f"{tmp_path} (3 KiB in 2 files); set HARNESS_CACHE_DIR to move it")
-    }
+    (tmp_path / "a" / "kernel.o").write_bytes(bytes(2000))
+    (tmp_path / "artifact.json").write_bytes(bytes(1000))
+    finding = doctor.cache_finding(tmp_path)
+    assert finding.state is State.NOTE
+    assert finding.detail.startswith(f"{tmp_path} (3.0 kB in 2 files); ")
 
 
 def test_a_cache_that_cannot_be_made_is_broken(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    state, detail = stated(doctor.cache_findings(tmp_path / "file"))["artifacts"]
-    assert state is State.BROKEN
-    assert detail.startswith(f"{tmp_path / 'file'}: found a file at {tmp_path / 'file'}, expected a folder")
+    assert doctor.cache_finding(tmp_path / "file").state is State.BROKEN
 
 
 def test_a_target_that_cannot_be_made_spoils_no_variant(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,6 @@ from harness import plugins
 from harness.__main__ import main
 from harness.bench.building import support as support_module
 from harness.bench.building.support import Support, all_chips, matrix, own_variants
-from harness.cli.support import FAULTY_LEGEND
 from harness.problem.forms import FORMS
 from harness.variants.base import Parameters
 
@@ -71,11 +70,11 @@ def test_an_unknown_name_is_one_line(
 def test_the_matrix_is_built_and_checked(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    some = ("causal", "sinks", "log-sum-exp", "projections")
+    some = ("causal", "projections")
     monkeypatch.setattr(support_module, "FORMS", tuple(form for form in FORMS if form.name in some))
     options = ["--check", "--variant", "varlen", "--variant", "naive", "--target", "cpu", "--plain"]
     lines = printed(capsys, *options, "--out", str(tmp_path))
-    assert lines[-1] == "6 of 6 cases checked, 6 passed"
+    assert lines[-1] == "2 of 2 cases checked, 2 passed"
     (run,) = (tmp_path / "forms").iterdir()
     assert (run / "results.parquet").exists()
 
@@ -124,7 +123,6 @@ def test_a_faulty_variant_costs_nobody_else_s_answers(
     capsys: pytest.CaptureFixture[str], fault: tuple[str, int]
 ) -> None:
     lines = printed(capsys, "--target", "cpu:avx2")
-    assert FAULTY_LEGEND in lines
     (header,) = (line for line in lines if line.startswith("| form"))
     (row,) = (line for line in lines if line.startswith("| causal |"))
     cells = dict(zip(header.split("|"), row.split("|"), strict=True))

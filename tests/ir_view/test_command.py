@@ -129,11 +129,6 @@ class TestBadInput:
     def test_is_one_line(self, capsys, arguments, expected):
         assert error_line(capsys, "ir", *arguments).startswith(expected)
 
-    def test_a_variant_that_needs_more_is_told_its_schedule(self, capsys):
-        line = error_line(capsys, "ir", "split-head")
-        assert "needs a model_width; variants that can: flash, " in line
-        assert line.endswith("'harness ir schedule:split-head' shows the form on a small problem")
-
 
 class TestProblemOptions:
     def problem_of(self, monkeypatch: pytest.MonkeyPatch, *options: str):

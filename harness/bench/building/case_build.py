@@ -28,7 +28,6 @@ from harness.system.errors import (
     UnsupportedError,
 )
 from harness.system.status import Status
-from harness.system.storage.reading import read_text
 from harness.system.validation import shown
 from harness.targets.answers import device_of
 from harness.targets.base import TargetOptions
@@ -166,7 +165,7 @@ def _parameters_named(case: Case) -> Iterator[None]:
 
 def read_artifact(folder: Path) -> Artifact:
     """Return the artifact in a folder, with what runs it on this machine as it is now."""
-    return chosen_here(Artifact.model_validate_json(read_text(folder / ARTIFACT_FILE)))
+    return chosen_here(Artifact.model_validate_json((folder / ARTIFACT_FILE).read_text("utf-8")))
 
 
 def build(

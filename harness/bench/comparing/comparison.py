@@ -16,31 +16,25 @@ GPU's, that of one busy core little of all cores', and vectors of another width 
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from enum import StrEnum
 
 import numpy as np
+import pandas as pd
 
 from harness.bench.comparing.outputs import compare_outputs
 from harness.bench.comparing.run_notes import notes_on_runs
 from harness.bench.comparing.verdicts import joint_degrees, reach_of, standard_error, verdicts
+from harness.reporting.distinct import numbered
+from harness.reporting.frames import PROBLEM_COLUMNS, is_missing
+from harness.results.run_folder import RunFolder
 from harness.results.statistics import RUN_TO_RUN, Verdict
 from harness.system.errors import InputError
 from harness.system.status import FAILURES, Status
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from harness.results.run_folder import RunFolder
 
 LEAST_CONTROLS = 3
 """Cases of a kind with identical code that tell how two runs differ for it; fewer may share their luck."""
 KIND = ("device_new", "target", "threads")
 """Columns that say which controls a case has: those with the same values; a missing one counts as a value."""
-
-TIME_BOUNDS = {
-    f"time_{bound}_s_{run}": f"time_s_{bound}_{run}" for bound in ("low", "high") for run in ("old", "new")
-}
-"""Columns of the bounds of times, and their names as those of speed-ups are made."""
 
 CHECKED = (Status.PASSED.value, Status.EMULATED.value)
 OF_NO_MACHINE = tuple(
@@ -50,101 +44,63 @@ OF_NO_MACHINE = tuple(
 FAILED = tuple(status.value for status in FAILURES)
 DEFAULT_THRESHOLD = 0.03
 
-OUTCOME = ("status", "device", "reason", "checked_inputs", "time_s", "time_low_s", "time_high_s")
-SPEEDUPS = ("speedup", "speedup_low", "speedup_high", "baseline_case", "binary_digest", "flop_convention")
-COMPARED = (*OUTCOME, *SPEEDUPS)
+COMPARED = (
+    *("status", "device", "reason", "checked_inputs", "time_s", "time_low_s", "time_high_s"),
+    *("speedup", "speedup_low", "speedup_high", "baseline_case", "binary_digest"),
+)
 """Columns of which a comparison has those of both runs."""
+COLUMNS = list(dict.fromkeys(("case", "variant", *PROBLEM_COLUMNS, "params", *COMPARED)))
+
+
+class Outcome(StrEnum):
+    """What has become of a case in the new run, against the old one; what is worse comes first."""
+
+    LOST = "no longer right"
+    SLOWER = Verdict.SLOWER.value
+    FAILING = "failing now"
+    """It fails, and was neither right nor failing before, but unsupported, say."""
+    FAILED = "failed in both runs"
+    FASTER = Verdict.FASTER.value
+    SAME = Verdict.SAME.value
+    AMBIGUOUS = Verdict.AMBIGUOUS.value
+    RIGHT = "right now"
+    NOT_TIMED = "right in both runs, not compared by time"
+    NEVER_CHECKED = "checked in neither run"
 
 
 @dataclass(frozen=True)
 class Comparison:
     """What two runs say of the cases that both have, and of those that one has."""
 
-    old: "RunFolder"
-    new: "RunFolder"
+    old: RunFolder
+    new: RunFolder
     threshold: float
-    cases: "pd.DataFrame"
-    """A row for each case of both: `case`, `how`, `verdict`, `ratio`, `low`, `high`, the problem, and the
-    columns of both runs with `_old` and `_new` behind their names; where times do not compare, `verdict` is
-    missing, and where nothing bounds a ratio, `low` and `high` are."""
-    outputs: "pd.DataFrame"
+    cases: pd.DataFrame
+    """A row for each case of both: `case`, `outcome`, `how`, `verdict`, `ratio`, `low`, `high`, the problem,
+    and the columns of both runs with `_old` and `_new` behind their names; where times do not compare,
+    `verdict` is missing, and where nothing bounds a ratio, `low` and `high` are."""
+    outputs: pd.DataFrame
     """A row for each output that both runs keep, see `harness.bench.comparing.outputs`."""
-    only_old: "pd.DataFrame"
-    only_new: "pd.DataFrame"
+    only_old: pd.DataFrame
+    only_new: pd.DataFrame
     notes: tuple[str, ...]
     """What a person should know of how the runs compare, a line each."""
     made_by: tuple[str, ...] = ()
-    """The command line that made the runs in turn; none where they were there before."""
+    """The command line that makes such runs in turn; none where they were there before."""
 
-    @property
-    def runs(self) -> "dict[str, RunFolder]":
-        """Both runs, by what they are called."""
-        return {"old": self.old, "new": self.new}
-
-    def of_verdict(self, verdict: Verdict, most: int | None = None) -> "pd.DataFrame":
-        """Return the cases of a verdict, or at most so many, the largest difference first."""
-        places = np.flatnonzero(self.cases["verdict"] == verdict.value)
-        differences = np.abs(np.log(self.cases["ratio"].to_numpy()[places]))
-        return self.cases.iloc[places[np.argsort(-differences, kind="stable")[:most]]]
-
-    def count(self, verdict: Verdict) -> int:
-        """Return how many cases have a verdict."""
-        return int((self.cases["verdict"] == verdict.value).sum())
-
-    @property
-    def identical(self) -> int:
-        """How many cases have the same code in both runs, whose times are not looked at."""
-        return int((self.cases["how"] == "identical").sum())
-
-    @property
-    def lost(self) -> "pd.DataFrame":
-        """The cases that were right and are not any more, or are no longer checked."""
-        return self.cases[self.cases["was_checked"] & ~self.cases["is_checked"]]
-
-    @property
-    def won(self) -> "pd.DataFrame":
-        """The cases that are right now and were not."""
-        return self.cases[~self.cases["was_checked"] & self.cases["is_checked"]]
-
-    @property
-    def failed(self) -> "pd.DataFrame":
-        """The cases that failed in both runs, each in its own way or in the same."""
-        return self.cases[self.cases["status_old"].isin(FAILED) & self.cases["status_new"].isin(FAILED)]
-
-    @property
-    def failing(self) -> "pd.DataFrame":
-        """The cases that fail now and were neither right nor failing, such as those unsupported before."""
-        was_neither = ~self.cases["was_checked"] & ~self.cases["status_old"].isin(FAILED)
-        return self.cases[was_neither & self.cases["status_new"].isin(FAILED)]
-
-    @property
-    def never_checked(self) -> "pd.DataFrame":
-        """The cases that neither run has checked, for whatever other reason than that the new one failed."""
-        failed = self.cases["status_new"].isin(FAILED)
-        return self.cases[~self.cases["was_checked"] & ~self.cases["is_checked"] & ~failed]
-
-    @property
-    def not_compared(self) -> dict[str, int]:
-        """How many cases that are right in both runs have no verdict of times, by the reason."""
-        cases = self.cases
-        is_meant = cases["was_checked"] & cases["is_checked"] & cases["verdict"].isna()
-        old, new = (cases[f"time_s_{run}"].notna() for run in ("old", "new"))
-        places = {
-            "not timed in the old run": ~old & new,
-            "not timed in the new run": old & ~new,
-            "timed in neither run": ~old & ~new,
-            "timed on another device": old & new,
-        }
-        counts = {reason: int((is_meant & place).sum()) for reason, place in places.items()}
-        return {reason: count for reason, count in counts.items() if count}
+    def having(self, outcome: Outcome) -> pd.DataFrame:
+        """Return the cases with an outcome, those whose times differ most first."""
+        cases = self.cases[self.cases["outcome"] == outcome.value]
+        differences = np.abs(np.log(cases["ratio"].to_numpy(dtype=np.float64)))
+        return cases.iloc[np.argsort(-differences, kind="stable")]
 
     @property
     def is_worse(self) -> bool:
         """Whether a case is no longer right, or slower by more than the threshold."""
-        return bool(len(self.lost) or (self.cases["verdict"] == Verdict.SLOWER.value).any())
+        return bool(self.cases["outcome"].isin([Outcome.LOST.value, Outcome.SLOWER.value]).any())
 
 
-def compare_runs(old: "RunFolder", new: "RunFolder", threshold: float = DEFAULT_THRESHOLD) -> Comparison:
+def compare_runs(old: RunFolder, new: RunFolder, threshold: float = DEFAULT_THRESHOLD) -> Comparison:
     """Compare two runs; raises `InputError` where they have no case in common, or other machines."""
     tables = [run.table() for run in (old, new)]
     cases, notes = compare_tables(tables[0], tables[1], threshold)
@@ -161,36 +117,54 @@ def compare_runs(old: "RunFolder", new: "RunFolder", threshold: float = DEFAULT_
 
 
 def compare_tables(
-    old: "pd.DataFrame", new: "pd.DataFrame", threshold: float = DEFAULT_THRESHOLD
-) -> tuple["pd.DataFrame", list[str]]:
+    old: pd.DataFrame, new: pd.DataFrame, threshold: float = DEFAULT_THRESHOLD
+) -> tuple[pd.DataFrame, list[str]]:
     """Return `Comparison.cases` of two tables of results, and what is to be known of how times compare."""
-    cases = _joined(_narrow(old), _narrow(new))
+    latest_old, latest_new = (
+        table.reindex(columns=COLUMNS).drop_duplicates("case", keep="last") for table in (old, new)
+    )
+    cases = latest_old[["case", *COMPARED]].merge(latest_new, on="case", suffixes=("_old", "_new"))
     cases["was_checked"] = cases["status_old"].isin(CHECKED)
     cases["is_checked"] = cases["status_new"].isin(CHECKED)
-    return cases, _add_times(cases, threshold)
+    notes = _add_times(cases, threshold)
+    add_outcomes(cases)
+    return cases, notes
 
 
-def _columns() -> list[str]:
-    """Return the columns that are compared, and those that say what a case is."""
-    from harness.reporting.frames import PROBLEM_COLUMNS
+def add_outcomes(cases: pd.DataFrame) -> None:
+    """Add the outcome of each case to the table, in place."""
+    was_checked, is_checked = cases["was_checked"], cases["is_checked"]
+    did_fail, fails = cases["status_old"].isin(FAILED), cases["status_new"].isin(FAILED)
+    places = {
+        Outcome.LOST: was_checked & ~is_checked,
+        Outcome.RIGHT: ~was_checked & is_checked,
+        Outcome.FAILED: did_fail & fails,
+        Outcome.FAILING: fails,
+        Outcome.NEVER_CHECKED: ~is_checked,
+        Outcome.NOT_TIMED: cases["verdict"].isna(),
+    }
+    outcomes = [np.full(len(cases), outcome.value, dtype=object) for outcome in places]
+    cases["outcome"] = np.select(list(places.values()), outcomes, cases["verdict"].to_numpy(dtype=object))
 
-    return list(dict.fromkeys(("case", "variant", *PROBLEM_COLUMNS, "params", *COMPARED)))
 
+def set_verdicts(
+    cases: pd.DataFrame,
+    places: np.ndarray,
+    ratios: np.ndarray,
+    errors: np.ndarray,
+    degrees: np.ndarray,
+    threshold: float,
+) -> None:
+    """Note ratios of new times over old ones in some rows, in place, with their intervals and verdicts.
 
-def _narrow(table: "pd.DataFrame") -> "pd.DataFrame":
-    """Return these columns of the last row of each case."""
-    return table.reindex(columns=_columns()).drop_duplicates("case", keep="last")
-
-
-def _joined(old: "pd.DataFrame", new: "pd.DataFrame") -> "pd.DataFrame":
-    """Return the rows of the cases of both, in the old run's order; a problem is that of the new run.
-
-    What is compared has `_old` and `_new` behind its name.
+    `errors` are the standard errors of their logarithms, ∞ where nothing bounds a ratio.
     """
-    return old[["case", *COMPARED]].merge(new, on="case", suffixes=("_old", "_new"))
+    reach = np.exp(reach_of(np.where(np.isfinite(errors), errors, np.nan), degrees))
+    cases.loc[places, ["ratio", "low", "high"]] = np.stack([ratios, ratios / reach, ratios * reach], axis=1)
+    cases.loc[places, "verdict"] = verdicts(ratios, errors, threshold, degrees)
 
 
-def _require_one_machine(cases: "pd.DataFrame", old: "RunFolder", new: "RunFolder") -> None:
+def _require_one_machine(cases: pd.DataFrame, old: RunFolder, new: RunFolder) -> None:
     """Raise `InputError` where all that ran in both runs, or was timed in both, is of different devices.
 
     A row without a device is of that of its manifest.
@@ -209,78 +183,87 @@ def _require_one_machine(cases: "pd.DataFrame", old: "RunFolder", new: "RunFolde
         )
 
 
-def _same_device(cases: "pd.DataFrame") -> "pd.Series":
-    return cases["device_old"] == cases["device_new"]
-
-
-@dataclass(frozen=True)
-class _Ratios:
-    """New times over old ones, and the standard errors of their logarithms with their degrees of freedom."""
-
-    values: np.ndarray
-    errors: np.ndarray
-    degrees: np.ndarray
-
-    @classmethod
-    def of(cls, cases: "pd.DataFrame", name: str, *, is_rate: bool = False) -> "_Ratios":
-        """Return the ratios of a column that has bounds; of rates the old one is the numerator."""
-        old, new = (_column(cases, f"{name}_{run}") for run in ("old", "new"))
-        errors = [
-            standard_error(_column(cases, f"{name}_low_{run}"), _column(cases, f"{name}_high_{run}"))
-            for run in ("old", "new")
-        ]
-        return cls(old / new if is_rate else new / old, np.hypot(*errors), np.full(len(old), np.inf))
-
-
-def _add_times(cases: "pd.DataFrame", threshold: float) -> list[str]:
+def _add_times(cases: pd.DataFrame, threshold: float) -> list[str]:
     """Add how times compare to the table, in place; returns what is to be known of that."""
-    timed = (cases["time_s_old"].notna() & cases["time_s_new"].notna() & _same_device(cases)).to_numpy()
+    is_same_device = cases["device_old"] == cases["device_new"]
+    timed = (cases["time_s_old"].notna() & cases["time_s_new"].notna() & is_same_device).to_numpy()
     identical = timed & identical_code(cases)
     paired = timed & ~identical & _paired(cases, identical)
     apart = timed & ~identical & ~paired
-    times = _Ratios.of(cases.rename(columns=TIME_BOUNDS), "time_s")
-    speedups = _Ratios.of(cases, "speedup", is_rate=True)
-    corrected, how, notes = _corrected(times, identical, apart, _Kinds.of(cases))
-    kinds = [identical, paired, apart]
-    ratio = np.select(kinds, [np.ones(len(cases)), speedups.values, corrected.values], np.nan)
-    error = np.select(kinds, [np.zeros(len(cases)), speedups.errors, corrected.errors], np.nan)
-    case_verdicts = np.full(len(cases), None, dtype=object)
-    case_verdicts[identical] = Verdict.SAME.value
+    names = [
+        "time_s_old",
+        "time_low_s_old",
+        "time_high_s_old",
+        "time_s_new",
+        "time_low_s_new",
+        "time_high_s_new",
+    ]
+    times, time_errors = _ratios(cases, *names)
+    times, time_errors, degrees, how, notes = _corrected(cases, times, time_errors, identical, apart)
+    names = [
+        "speedup_new",
+        "speedup_low_new",
+        "speedup_high_new",
+        "speedup_old",
+        "speedup_low_old",
+        "speedup_high_old",
+    ]
+    speedups, speedup_errors = _ratios(cases, *names)
+    cases["how"] = np.select([identical, paired, apart], ["identical", "paired", how], "")
+    cases["verdict"] = pd.Series(Verdict.SAME.value, index=cases.index).where(identical)
+    for name in ("ratio", "low", "high"):
+        cases[name] = np.where(identical, 1.0, np.nan)
     judged = paired | apart
-    degrees = np.where(apart, corrected.degrees, speedups.degrees)
-    case_verdicts[judged] = verdicts(ratio[judged], error[judged], threshold, degrees[judged])
-    reach = np.exp(reach_of(np.where(np.isfinite(error), error, np.nan), degrees))
-    cases["how"] = np.select(kinds, ["identical", "paired", how], "")
-    cases["verdict"], cases["ratio"] = case_verdicts, ratio
-    cases["low"], cases["high"] = ratio / reach, ratio * reach
+    set_verdicts(
+        cases,
+        judged,
+        np.where(paired, speedups, times)[judged],
+        np.where(paired, speedup_errors, time_errors)[judged],
+        np.where(paired, np.inf, degrees)[judged],
+        threshold,
+    )
     return notes
 
 
-def _corrected(
-    times: _Ratios, identical: np.ndarray, apart: np.ndarray, kinds: "_Kinds"
-) -> tuple[_Ratios, np.ndarray, list[str]]:
-    """Return ratios of times without what the runs differ by for all cases of a kind, how, and notes.
+def _ratios(cases: pd.DataFrame, *names: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the second of two quantities over the first, and the standard errors of the logarithms.
 
-    How a ratio is known is *controlled* or *apart*, for each case.  The notes tell of kinds with cases that
-    are judged by their times.
+    `names` are the columns of the first, its lower and its upper bound, then of the second.
     """
-    values, errors, degrees = times.values.copy(), np.hypot(times.errors, RUN_TO_RUN), times.degrees.copy()
+    first, first_low, first_high, second, second_low, second_high = (
+        cases[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in names
+    )
+    errors = np.hypot(standard_error(first_low, first_high), standard_error(second_low, second_high))
+    return second / first, errors
+
+
+def _corrected(
+    cases: pd.DataFrame, ratios: np.ndarray, errors: np.ndarray, identical: np.ndarray, apart: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, list[str]]:
+    """Return ratios of times without what the runs differ by for all cases of a kind.
+
+    After the ratios come their errors with their degrees of freedom, for each case whether it is *controlled*
+    or *apart*, and notes on kinds with cases that are judged by their times.
+    """
+    values, total_errors, degrees = ratios.copy(), np.hypot(errors, RUN_TO_RUN), np.full(len(ratios), np.inf)
     how = np.full(len(values), "apart", dtype=object)
     notes, without = [], []
-    for kind in np.unique(kinds.numbers[apart]):
-        of_kind = kinds.numbers == kind
-        controls = np.log(times.values[of_kind & identical])
+    kinds = numbered(cases, KIND)
+    for kind in np.unique(kinds[apart]):
+        of_kind = kinds == kind
+        controls = np.log(ratios[of_kind & identical])
+        name = _kind_name(cases.iloc[int(np.argmax(of_kind))])
         if len(controls) < LEAST_CONTROLS:
-            without.append(kinds.name(kind))
+            without.append(name)
             continue
         drift = float(np.median(controls))
         scatter = float(np.sqrt(np.sum((controls - drift) ** 2) / (len(controls) - 1)))
         values[of_kind] /= np.exp(drift)
-        errors[of_kind], degrees[of_kind] = _controlled(times.errors[of_kind], scatter, len(controls))
+        total_errors[of_kind], degrees[of_kind] = _controlled(errors[of_kind], scatter, len(controls))
         how[of_kind] = "controlled"
         notes.append(
             f"{len(controls)} cases of identical code took {np.exp(drift):.3f} of their time in the new run, "
-            f"give or take {100 * scatter:.1f} % ({kinds.name(kind)}): that is taken off others of this "
+            f"give or take {100 * scatter:.1f} % ({name}): that is taken off others of this "
             "device, target and number of threads, and added to their errors"
         )
     if without:
@@ -289,7 +272,7 @@ def _corrected(
             "few other cases of identical code of the same device, target and number of threads: "
             f"their times are not corrected, {100 * RUN_TO_RUN:.0f} % are added to errors"
         )
-    return _Ratios(values, errors, degrees), how, notes
+    return values, total_errors, degrees, how, notes
 
 
 def _controlled(own: np.ndarray, scatter: float, controls: int) -> tuple[np.ndarray, np.ndarray]:
@@ -302,44 +285,22 @@ def _controlled(own: np.ndarray, scatter: float, controls: int) -> tuple[np.ndar
     return np.hypot(own, between_runs), joint_degrees(own, between_runs, controls - 1)
 
 
-@dataclass(frozen=True)
-class _Kinds:
-    """Of which kind cases are, see `KIND`."""
-
-    cases: "pd.DataFrame"
-    numbers: np.ndarray
-    """The kind of each case, as a number."""
-
-    @classmethod
-    def of(cls, cases: "pd.DataFrame") -> "_Kinds":
-        """Return the kinds of cases; those that another device timed in the old run do not matter."""
-        from harness.reporting.distinct import numbered
-
-        return cls(cases, numbered(cases, KIND))
-
-    def name(self, number: int) -> str:
-        """Return what a kind is called: its device, its target and, where they are known, its threads."""
-        from harness.reporting.frames import is_missing
-
-        first = int(np.argmax(self.numbers == number))
-        device, target, threads = (self.cases[name].iloc[first] for name in KIND)
-        name_parts = [str(target), *([] if is_missing(threads) else [f"threads={int(threads)}"]), str(device)]
-        return ", ".join(name_parts)
+def _kind_name(case: "pd.Series[str]") -> str:
+    """Return what a case's kind is called: its target, its device and, where they are known, its threads."""
+    device, target, threads = (case[name] for name in KIND)
+    return ", ".join(
+        [str(target), *([] if is_missing(threads) else [f"threads={int(threads)}"]), str(device)]
+    )
 
 
-def _column(cases: "pd.DataFrame", name: str) -> np.ndarray:
-    """Return a column of numbers, not a number where there is none."""
-    return cases[name].to_numpy(dtype=np.float64, na_value=np.nan)
-
-
-def identical_code(cases: "pd.DataFrame") -> np.ndarray:
+def identical_code(cases: pd.DataFrame) -> np.ndarray:
     """Return which cases have the same machine code in both runs."""
     digests = cases["binary_digest_old"], cases["binary_digest_new"]
     same = digests[0].notna() & digests[1].notna() & (digests[0] == digests[1])
     return same.to_numpy(dtype=bool)
 
 
-def _paired(cases: "pd.DataFrame", identical: np.ndarray) -> np.ndarray:
+def _paired(cases: pd.DataFrame, identical: np.ndarray) -> np.ndarray:
     """Return which cases were timed in turn with one baseline in both runs, whose code is the same."""
     baseline = cases["baseline_case_old"]
     shared = baseline.notna() & (baseline == cases["baseline_case_new"])

@@ -22,10 +22,8 @@ COLUMNS = ("case", "output", "elements", "differing", "most_units", "output_erro
 def compare_outputs(old: "RunFolder", new: "RunFolder", cases: "pd.DataFrame") -> "pd.DataFrame":
     """Return a row for each output of the cases that both runs keep, those that are furthest apart first.
 
-    Columns: `output`, its name; `elements`, how many; `differing`, the share of them with other bits;
-    `most_units`, by how many units in the last place at most, ∞ where one is NaN and the other is not;
-    `output_error_old` and `output_error_new`, error over tolerance in the checks that gave them; and those of
-    `cases`.  Raises `InputError` for a file that cannot be read.
+    Beside the columns of `cases` it has how many `elements` an `output` has, the share `differing` in their
+    bits, by how many units in the last place at most, and error over tolerance in either run's check.
     """
     import pandas as pd
 

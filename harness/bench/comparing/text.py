@@ -1,200 +1,129 @@
 """A comparison as text: for the terminal, and in Markdown for a pull request."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
-from harness.bench.comparing.comparison import Comparison
-from harness.bench.comparing.deciding import deciding_commands
-from harness.bench.comparing.verdicts import least_findable
+import pandas as pd
+
+from harness.bench.comparing.comparison import Comparison, Outcome
 from harness.reporting.frames import describe_problem, is_missing, records
-from harness.reporting.tables import markdown_rows
 from harness.reporting.units import beside_limit
-from harness.results.statistics import Verdict
+from harness.results.manifest import Manifest
 from harness.system.plurals import counted
-from harness.system.printable import markdown_code, markdown_text
-
-if TYPE_CHECKING:
-    import pandas as pd
+from harness.system.printable import markdown_code, markdown_text, shell_line
 
 MOST_ROWS = 50
-"""Cases of a kind that are listed; the count is of all."""
-CASE_COLUMNS = {name: name for name in ("case", "variant", "target", "problem")}
-CASE_WORDS = "{variant} · {target} · {problem}"
-TIME_COLUMNS = {**CASE_COLUMNS, "time, lower is better": "ratio", "old": "old", "new": "new", "how": "how"}
-OUTPUT_COLUMNS = {**CASE_COLUMNS, "how far apart": "apart", "error over tolerance": "error"}
+"""Cases with an outcome that are listed; the count is of all."""
+LISTED_BY_STATUS = (Outcome.LOST, Outcome.FAILING, Outcome.FAILED, Outcome.RIGHT)
+LISTED_BY_TIME = (Outcome.SLOWER, Outcome.FASTER, Outcome.AMBIGUOUS)
+ALWAYS_COUNTED = (Outcome.LOST, Outcome.SLOWER)
+TO_DECIDE = "to decide what is ambiguous, measure both again on a quiet machine:"
 
 
 def headline(comparison: Comparison) -> str:
     """Return what came of it on one line, what is worse first."""
-    counts = {
-        "lost": len(comparison.lost),
-        "slower": comparison.count(Verdict.SLOWER),
-        "faster": comparison.count(Verdict.FASTER),
-        f"same ({comparison.identical} of identical code, whatever was measured)"
-        if comparison.identical
-        else "same": comparison.count(Verdict.SAME),
-        "ambiguous": comparison.count(Verdict.AMBIGUOUS),
-        "right now": len(comparison.won),
-        "only in the old run": len(comparison.only_old),
-        "only in the new run": len(comparison.only_new),
-    }
-    parts = [f"{count} {what}" for what, count in counts.items() if count or what in ("slower", "lost")]
-    reasons = comparison.not_compared
-    if reasons:
-        why = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
-        parts.append(f"{sum(reasons.values())} not compared by time ({why})")
-    for what, table in (
-        ("failing now", comparison.failing),
-        ("failed in both runs", comparison.failed),
-        ("checked in neither run", comparison.never_checked),
-    ):
+    cases, parts = comparison.cases, []
+    for outcome in Outcome:
+        count = int((cases["outcome"] == outcome.value).sum())
+        if count or outcome in ALWAYS_COUNTED:
+            parts.append(f"{count} {outcome.value}")
+        identical = int((cases["how"] == "identical").sum())
+        if outcome is Outcome.SAME and identical:
+            parts[-1] += f" ({identical} of identical code, whatever was measured)"
+    for name, table in (("old", comparison.only_old), ("new", comparison.only_new)):
         if len(table):
-            parts.append(f"{len(table)} {what} ({_outcomes(table)})")
+            parts.append(f"{len(table)} only in the {name} run")
     threshold = f"{100 * comparison.threshold:g} %"
-    cases = counted(len(comparison.cases), "case")
-    return f"{cases} in both runs: {', '.join(parts)} (differences above {threshold})"
+    return f"{counted(len(cases), 'case')} in both runs: {', '.join(parts)} (differences above {threshold})"
 
 
-def _outcomes(table: "pd.DataFrame") -> str:
-    """Return how many cases came to what, the most frequent first."""
-    counts = Counter(map(_transition, table["status_old"], table["status_new"]))
-    return ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
-
-
-def _transition(old: str, new: str) -> str:
-    """Return a status, or both where the runs differ."""
-    return new if old == new else f"{old} → {new}"
-
-
-def _verdict(comparison: Comparison) -> str:
-    if comparison.is_worse:
-        return "worse"
-    if comparison.count(Verdict.AMBIGUOUS):
-        return "undecided"
-    counts = {"failing now": len(comparison.failing), "failed in both runs": len(comparison.failed)}
-    return ", ".join(["not worse", *(f"{count} {what}" for what, count in counts.items() if count)])
-
-
-@dataclass(frozen=True)
-class Section:
-    """Cases that are told together."""
-
-    title: str
-    columns: Mapping[str, str]
-    """What a table shows of each row: its headers, and the names of values."""
-    sentence: str
-    """What the terminal shows of each row, with the names of values in braces."""
-    rows: Sequence[Mapping[str, Any]]
-    hidden: str = ""
-    """How many there are besides, in words."""
-
-
-def sections(comparison: Comparison) -> Iterator[Section]:
-    """Yield what became right or wrong, whose times differ, worse ones first, and which outputs differ."""
-    tables = {
-        "no longer right": comparison.lost,
-        "failing now": comparison.failing,
-        "failed in both runs": comparison.failed,
-        "right now": comparison.won,
-    }
-    for title, table in tables.items():
-        if len(table):
-            rows = [_changed(row) for row in _named(table)]
-            columns = {**CASE_COLUMNS, "before → now": "what"}
-            yield Section(f"{title} ({len(table)})", columns, f"{{case}}  {CASE_WORDS}: {{what}}", rows)
-    for verdict in (Verdict.SLOWER, Verdict.FASTER, Verdict.AMBIGUOUS):
-        if count := comparison.count(verdict):
-            rows = list(_timed_rows(comparison.of_verdict(verdict, MOST_ROWS), comparison.threshold))
-            sentence = f"{{case}}  {{ratio}}  {CASE_WORDS}  ({{old}} → {{new}}; {{how}})"
-            hidden = f"and {count - MOST_ROWS} more" if count > MOST_ROWS else ""
-            yield Section(f"{verdict.value} ({count})", TIME_COLUMNS, sentence, rows, hidden)
-    if len(comparison.outputs):
-        rows = list(_output_rows(comparison.outputs))
-        sentence = f"{{case}}  {CASE_WORDS}: {{apart}}, error over tolerance {{error}}"
-        yield Section(_outputs_title(comparison.outputs), OUTPUT_COLUMNS, sentence, rows)
+def sections(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
+    """Yield titles and lines: what became right or wrong, whose times differ, and which outputs do."""
+    for outcomes, line_of in ((LISTED_BY_STATUS, _changed_line), (LISTED_BY_TIME, _timed_line)):
+        for outcome in outcomes:
+            table = comparison.having(outcome)
+            if len(table):
+                yield f"{outcome.value} ({len(table)})", _lines(table, line_of)
+    outputs = comparison.outputs
+    if len(outputs):
+        differing = outputs[outputs["differing"] > 0]
+        summary = f"{len(outputs) - len(differing)} the same bit by bit, {len(differing)} not"
+        yield f"outputs that both runs keep ({len(outputs)}): {summary}", _lines(differing, _output_line)
 
 
 def plain_lines(comparison: Comparison) -> Iterator[str]:
     """Yield the lines of a comparison for the terminal."""
     yield headline(comparison)
     yield from comparison.notes
-    for section in sections(comparison):
-        yield from ("", f"{section.title}:")
-        yield from (f"  {section.sentence.format_map(row)}" for row in section.rows)
-        yield from filter(None, [section.hidden])
-    commands = deciding_commands(comparison, MOST_ROWS)
+    for title, lines in sections(comparison):
+        yield from ("", f"{title}:", *(f"  {line}" for line in lines))
+    commands = deciding_commands(comparison)
     if commands:
-        yield from ("", "to decide what is ambiguous, measure both again on a quiet machine:")
-        yield from (f"  {command}" for command in commands)
+        yield from ("", TO_DECIDE, *(f"  {command}" for command in commands))
 
 
 def markdown(comparison: Comparison) -> str:
     """Return a comparison in Markdown."""
-    parts = [f"## {markdown_text(comparison.new.experiment)}: {_verdict(comparison)}"]
-    parts.append(markdown_text(headline(comparison)))
+    verdict = "worse" if comparison.is_worse else "not worse"
+    parts = [f"## {markdown_text(comparison.new.experiment)}: {verdict}", markdown_text(headline(comparison))]
     parts += [f"- {markdown_text(note)}" for note in comparison.notes]
-    for section in sections(comparison):
-        cells = [[str(row[name]) for name in section.columns.values()] for row in section.rows]
-        table = markdown_rows(list(section.columns), cells, [False] * len(section.columns)) if cells else ""
-        parts += filter(None, [f"### {section.title}", table.strip(), section.hidden])
-    commands = deciding_commands(comparison, MOST_ROWS)
+    for title, lines in sections(comparison):
+        parts += filter(None, [f"### {title}", "\n".join(f"- {markdown_text(line)}" for line in lines)])
+    commands = deciding_commands(comparison)
     if commands:
-        parts += ["To decide what is ambiguous, on a quiet machine:", *map(markdown_code, commands)]
+        parts += [TO_DECIDE, *map(markdown_code, commands)]
     return "\n\n".join(parts) + "\n"
 
 
-def _changed(row: Mapping[str, Any]) -> dict[str, Any]:
-    reason = row["reason_new"] if isinstance(row["reason_new"], str) else ""
-    first = next(iter(reason.splitlines()), "")
-    what = _transition(row["status_old"], row["status_new"]) + (f": {first}" if first else "")
-    return {**row, "what": what}
+def deciding_commands(comparison: Comparison) -> list[str]:
+    """Return the commands that measure ambiguous cases again, with their baselines; none without any.
+
+    Of runs in turn it is the command that made them.  Else each run has its own, with its last commit.
+    """
+    ambiguous = comparison.having(Outcome.AMBIGUOUS).head(MOST_ROWS)
+    if ambiguous.empty:
+        return []
+    names = dict.fromkeys([*ambiguous["case"], *ambiguous["baseline_case_new"].dropna()])
+    only = ["--only", f"case={','.join(names)}"]
+    if comparison.made_by:
+        return [shell_line([*comparison.made_by, *only])]
+    return [_command_of_run(run.manifest, only) for run in (comparison.old, comparison.new)]
 
 
-def _timed_rows(table: "pd.DataFrame", threshold: float) -> Iterator[dict[str, str]]:
-    """Yield rows in words; an ambiguous one says what its measurement could have found."""
-    for row in _named(table):
-        is_bounded = not is_missing(row["low"])
-        bounds = f"[{row['low']:.3f}, {row['high']:.3f}]" if is_bounded else "[interval not known]"
-        how = str(row["how"])
-        if is_bounded and row["verdict"] == Verdict.AMBIGUOUS:
-            findable = least_findable(row["low"], row["high"], threshold)
-            how += f"; {findable:.1%} would be found in nine of ten"
-        yield {
-            **{name: str(row[name]) for name in ("case", "variant", "target", "problem")},
-            "how": how,
-            "ratio": f"{row['ratio']:.3f}× {bounds}",
-            "old": f"{1e3 * row['time_s_old']:.4g} ms",
-            "new": f"{1e3 * row['time_s_new']:.4g} ms",
-        }
+def _command_of_run(manifest: Manifest, only: list[str]) -> str:
+    command = shell_line(["harness", "run", *manifest.named_by, *only])
+    commit = manifest.latest.git_commit
+    return command if commit is None else f"{shell_line(['git', 'checkout', commit])} && {command}"
 
 
-def _outputs_title(outputs: "pd.DataFrame") -> str:
-    """Return how many outputs are the same, and how many are listed of the others."""
-    differing = int((outputs["differing"] > 0).sum())
-    first = f", the first {MOST_ROWS} are" if differing > MOST_ROWS else ""
-    summary = f"{len(outputs) - differing} the same bit by bit, {differing} not{first}"
-    return f"outputs that both runs keep ({len(outputs)}): {summary}"
+def _lines(table: pd.DataFrame, line_of: Any) -> list[str]:
+    """Return a line for each of the first cases, and one that counts the others."""
+    lines = [line_of(row, _words(row)) for row in records(table.head(MOST_ROWS))]
+    return [*lines, *([f"and {len(table) - MOST_ROWS} more"] if len(table) > MOST_ROWS else [])]
 
 
-def _output_rows(outputs: "pd.DataFrame") -> Iterator[dict[str, str]]:
-    """Yield the outputs that differ in words, those that are furthest apart first."""
-    for row in _named(outputs[outputs["differing"] > 0]):
-        share = f"{100 * row['differing']:.3g} % of {row['elements']} elements differ"
-        yield {
-            **{name: str(row[name]) for name in ("case", "variant", "target", "problem")},
-            "apart": f"{row['output']}: {share}, by {row['most_units']:.6g} units in the last place at most",
-            "error": f"{beside_limit(row['output_error_old'])} → {beside_limit(row['output_error_new'])}",
-        }
+def _words(row: dict[str, Any]) -> str:
+    """Return the words that name a case, those of the new run."""
+    own = {name.removesuffix("_new"): value for name, value in row.items() if not name.endswith("_old")}
+    params = own["params"] if isinstance(own.get("params"), str) else ""
+    return f"{own['variant']} · {own['target']} · {describe_problem(own)} {params}".strip()
 
 
-def _named(table: "pd.DataFrame") -> list[dict[str, Any]]:
-    """Return rows with the words that name a case, those of the new run."""
-    rows = []
-    for row in records(table.head(MOST_ROWS)):
-        own = {name.removesuffix("_new"): value for name, value in row.items() if not name.endswith("_old")}
-        params = own.get("params")
-        words = f"{describe_problem(own)} {params}" if isinstance(params, str) else describe_problem(own)
-        rows.append({**row, "variant": own["variant"], "target": own["target"], "problem": words.strip()})
-    return rows
+def _changed_line(row: dict[str, Any], words: str) -> str:
+    old, new, reason = row["status_old"], row["status_new"], row["reason_new"]
+    change = new if old == new else f"{old} → {new}"
+    first = next(iter(reason.splitlines()), "") if isinstance(reason, str) else ""
+    return f"{row['case']}  {words}: {change}" + (f": {first}" if first else "")
+
+
+def _timed_line(row: dict[str, Any], words: str) -> str:
+    bounds = "interval not known" if is_missing(row["low"]) else f"{row['low']:.3f}, {row['high']:.3f}"
+    old, new = (f"{1e3 * row[name]:.4g} ms" for name in ("time_s_old", "time_s_new"))
+    return f"{row['case']}  {row['ratio']:.3f}× [{bounds}]  {words}  ({old} → {new}; {row['how']})"
+
+
+def _output_line(row: dict[str, Any], words: str) -> str:
+    share = f"{100 * row['differing']:.3g} % of {row['elements']} elements differ"
+    errors = " → ".join(beside_limit(row[f"output_error_{run}"]) for run in ("old", "new"))
+    apart = f"by {row['most_units']:.6g} units in the last place at most"
+    return f"{row['case']}  {words}: {row['output']}: {share}, {apart}, error over tolerance {errors}"

@@ -39,7 +39,7 @@ from harness.system.errors import HarnessError, InputError, PluginError, cut, on
 from harness.system.printable import printable
 from harness.system.status import Status
 from harness.system.storage.digests import file_digest
-from harness.system.storage.reading import exists, read_text, unusable
+from harness.system.storage.reading import exists, unusable
 from harness.system.validation import messages
 from harness.targets.answers import device_of
 from harness.targets.executors import wanted_executor
@@ -278,7 +278,7 @@ def open_bundle(folder: Path) -> Bundle:
     """Open a bundle; raises `InputError` for what is none."""
     file = folder / BUNDLE_FILE
     try:
-        text = read_text(file)
+        text = file.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         expected = f"expected a folder with a {BUNDLE_FILE}, as 'harness build' writes it"
         raise InputError(f"--bundle: {folder}: {expected}: {one_line(error)}") from error

@@ -26,7 +26,7 @@ from harness.results.timing_rounds import Round
 from harness.system.errors import one_line
 from harness.system.plurals import counted
 from harness.system.status import Status
-from harness.system.storage.replacing import own_folder, write_text
+from harness.system.storage.replacing import write_text
 
 LOGS = "logs"
 EXPECTATIONS = ".expectations"
@@ -153,7 +153,7 @@ class RunContext:
         """Return where a case's outputs stay, None where nobody wants them."""
         if not self.experiment.check.keep_outputs:
             return None
-        own_folder(self.folder.path / OUTPUTS_FOLDER)
+        (self.folder.path / OUTPUTS_FOLDER).mkdir(exist_ok=True)
         return file_of(self.folder.path, record.case.id)
 
     def worker(self, record: CaseRecord, cores: int | None = None) -> WorkerProcess:
@@ -208,7 +208,8 @@ class RunContext:
 
     def _keep_log(self, case: Case, text: str) -> str:
         """Write a log beside the results, and return its name there."""
-        log = own_folder(self.folder.path / LOGS) / f"{case.id}.log"
+        log = self.folder.path / LOGS / f"{case.id}.log"
+        log.parent.mkdir(exist_ok=True)
         write_text(log, text)
         return f"{LOGS}/{log.name}"
 

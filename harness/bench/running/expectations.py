@@ -21,7 +21,6 @@ from harness.problem.changing_inputs import (
 )
 from harness.problem.inputs import make_inputs
 from harness.system.digest import digest
-from harness.system.storage.replacing import own_folder
 
 EXPECT_TIMEOUT_S = 3600.0
 """The oracle is slow and sure: float64, blockwise."""
@@ -103,7 +102,7 @@ class Expectations:
         name = digest(problem.model_dump(mode="json"))[:12]
         file = self._folder / f"{name}-{distribution}-{number}-{operands}.npy"
         if not file.exists():
-            own_folder(self._folder)
+            self._folder.mkdir(exist_ok=True)
             request = ExpectRequest(
                 problem=problem,
                 distribution=distribution,

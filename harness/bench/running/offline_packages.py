@@ -21,7 +21,6 @@ from packaging.version import InvalidVersion, Version
 from harness.system.errors import InputError, one_line
 from harness.system.printable import printable
 from harness.system.processes.programs import run_program
-from harness.system.storage.reading import read_text
 
 GLIBC_MINORS = range(28, 4, -1)
 """Versions 2.x of the C library that wheels may be for, the newest first: systems since 2018 have 2.28."""
@@ -71,7 +70,7 @@ def provided_packages(file: Path) -> dict[str, Version | None]:
     Lines of options, editable installs among them, name none.  Raises `InputError` for any other line.
     """
     try:
-        lines = read_text(file).splitlines()
+        lines = file.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"--provided: {file}: {one_line(error)}; expected what 'pip freeze' prints"

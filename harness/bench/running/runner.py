@@ -26,7 +26,7 @@ from harness.problem.case import Case
 from harness.results import manifest
 from harness.results.result import Result
 from harness.results.run_folder import RunFolder
-from harness.system.errors import HarnessError, RunInterrupted, StorageError, UnfinishedError, is_no_thread
+from harness.system.errors import HarnessError, RunInterrupted, StorageError, UnfinishedError
 from harness.system.processes.open_files import allow_open_files
 
 CASES_FOR_EACH_JOB = 16
@@ -164,7 +164,7 @@ def run_group(context: RunContext, group: Sequence[Case]) -> None:
 
     What the oracle expects of them stays in the context, for other cases of the same problems.
 
-    What the system refuses this process, files, processes or threads, ends the run in one line
+    What the system refuses this process, files or processes, ends the run in one line
     (`UnfinishedError`): no case is to blame.  So does an observer whose lines nobody reads any more
     (`BrokenPipeError`).  What no code expects becomes the rows of the cases that have none yet.
     """
@@ -179,8 +179,6 @@ def run_group(context: RunContext, group: Sequence[Case]) -> None:
         if isinstance(error, OSError):
             where = error.filename or context.folder.path
             raise UnfinishedError(f"{where}: {error.strerror or error}") from error
-        if is_no_thread(error):
-            raise UnfinishedError("the system gives no more threads (see 'ulimit -u')") from error
         context.fail_unexpectedly(group, error)
 
 

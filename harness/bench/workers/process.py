@@ -29,7 +29,7 @@ from harness.bench.workers.protocol import (
 )
 from harness.system.errors import StorageError
 from harness.system.machine.cores import ALLOTTED
-from harness.system.machine.memory_kills import OutOfMemoryCount
+from harness.system.machine.memory import OutOfMemoryCount
 from harness.system.processes import guardian
 from harness.system.processes.lives import begin_anew
 from harness.system.processes.open_files import readable

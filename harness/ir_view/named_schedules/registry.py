@@ -1,10 +1,13 @@
 """All named schedules, in the order in which they are best read."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from mlir import ir
 from mlir.dialects import func, linalg
 
+from harness.codegen.dialect.context import mlir_context
 from harness.codegen.dialect.decomposition import decompose_all
 from harness.codegen.ir import builder as b
 from harness.codegen.ir.walk import functions_of
@@ -15,7 +18,6 @@ from harness.codegen.payloads.attention import (
 )
 from harness.codegen.rewrites.simplifications import erase_unused
 from harness.codegen.rewrites.tile_and_fuse import TileOptions, tile_and_fuse
-from harness.ir_view.named_schedules.named import NamedSchedule
 from harness.problem.attention_problem import AttentionProblem
 from harness.variants.attention_schedule import (
     ABSORBED_SCALE,
@@ -24,7 +26,7 @@ from harness.variants.attention_schedule import (
     returned,
     to_linalg,
 )
-from harness.variants.schedule import Step
+from harness.variants.schedule import PAYLOAD, StageRecord, Step, apply, import_rewrites
 
 SLIDES = "slides Linalg Fusion Enhancement"
 
@@ -40,6 +42,43 @@ KEYS_OUTSIDE, QUERIES_OUTSIDE = [0, 1, 4, 3, 2], [0, 1, 2, 3, 4]
 HEAD_TILES = [0, 1, 0, 0, 0]
 
 LINALG = Step("linalg", "upstream dialects only", to_linalg)
+
+
+@dataclass(frozen=True)
+class NamedSchedule:
+    """A known form: a payload and the rewrites that turn it into loops over tiles.
+
+    The last step leaves upstream dialects only, so that the result can be executed.
+    """
+
+    name: str
+    summary: str
+    """One line."""
+    source: str
+    """Where the form comes from."""
+    payload: Callable[..., ir.Module]
+    """Takes the sizes as keywords; an MLIR context is current."""
+    sizes: Mapping[str, int]
+    """A small problem."""
+    steps: tuple[Step, ...]
+    why_wrong: str | None = None
+    """Why the form computes something else than the payload; None if it does not.  A wrong form is there to
+    be looked at, never to be timed."""
+
+    def build(self, **sizes: int) -> ir.Module:
+        """Return the payload; sizes that are left out are those of the small problem."""
+        return self.payload(**{**self.sizes, **sizes})
+
+    def record_stages(self, **sizes: int) -> StageRecord:
+        """Return the IR of each stage, payload first, and how long it took, imports left out."""
+        import_rewrites()
+        record = StageRecord()
+        with mlir_context():
+            started = time.perf_counter()
+            module = self.build(**sizes)
+            record.note(PAYLOAD.name, started, module)
+            apply(self.steps, module, record)
+        return record
 
 
 def _matmul(*, rows: int, depth: int, columns: int) -> ir.Module:

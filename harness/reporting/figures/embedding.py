@@ -11,7 +11,7 @@ import binascii
 import re
 from pathlib import Path
 
-from harness.system.storage.reading import read_bytes, unusable
+from harness.system.storage.reading import unusable
 
 MARK = "attention-harness:"
 EMBEDDED = re.compile(MARK.encode() + rb"([A-Za-z0-9+/]+=*)")
@@ -35,7 +35,7 @@ def read_embedded(path: Path) -> str | None:
     Raises `InputError` for a file that cannot be read.
     """
     try:
-        match = EMBEDDED.search(read_bytes(path))
+        match = EMBEDDED.search(path.read_bytes())
     except OSError as error:
         raise unusable(path, error) from error
     try:

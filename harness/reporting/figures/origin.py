@@ -16,7 +16,6 @@ from harness.reporting.captions import describe_commands, describe_resumes
 from harness.reporting.frames import records
 from harness.reporting.units import is_number
 from harness.results.run_folder import MANIFEST_FILE
-from harness.system.storage.reading import read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,7 +118,7 @@ def _run_origins(runs: Runs) -> list[RunOrigin]:
 
 def manifest_digest(folder: Path) -> str:
     """Return the SHA-256 of a run's manifest as it is now."""
-    return hashlib.sha256(read_bytes(folder / MANIFEST_FILE)).hexdigest()
+    return hashlib.sha256((folder / MANIFEST_FILE).read_bytes()).hexdigest()
 
 
 def _row_origins(rows: pd.DataFrame) -> Iterable[RowOrigin]:

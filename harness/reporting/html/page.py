@@ -28,7 +28,6 @@ from harness.system.errors import HarnessError
 from harness.system.plurals import counted
 from harness.system.printable import install_line
 from harness.system.status import Status
-from harness.system.storage.reading import read_bytes
 
 if TYPE_CHECKING:
     from harness.reporting.drawing import Drawn
@@ -139,7 +138,7 @@ def _picture_address(files: Sequence[Path]) -> str | None:
     for suffix, media_type in MEDIA_TYPES.items():
         for file in files:
             if file.suffix == suffix and file.stat().st_size <= LARGEST_PICTURE:
-                return _data_address(media_type, read_bytes(file))
+                return _data_address(media_type, file.read_bytes())
     return None
 
 

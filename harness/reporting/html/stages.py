@@ -18,7 +18,6 @@ from harness.reporting.frames import describe_problem, records
 from harness.reporting.html.ir_command import ir_command
 from harness.system.errors import StorageError, cut
 from harness.system.status import FAILURES
-from harness.system.storage.reading import read_bytes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -103,7 +102,7 @@ def _stages_of(row: dict[str, Any], cache: ArtifactCache) -> CaseStages | None:
         folder = cache.find(str(row["key"]))
         if folder is None:
             return None
-        artifact = Artifact.model_validate_json(read_bytes(folder / ARTIFACT_FILE))
+        artifact = Artifact.model_validate_json((folder / ARTIFACT_FILE).read_bytes())
         outputs = dict(_outputs(artifact, folder))
     except (OSError, ValueError):  # a key from elsewhere need not be a name, nor the cache be readable
         return None
@@ -125,7 +124,7 @@ def _outputs(artifact: Artifact, folder: Path) -> Iterator[tuple[str, str | None
     private = {**caches, os.path.expanduser("~"): "~"}
     for name, file in artifact.stage_files.items():
         try:
-            text = read_bytes(folder / file).decode()
+            text = (folder / file).read_bytes().decode()
         except UnicodeDecodeError:
             yield name, None
             continue

@@ -20,11 +20,9 @@ def allotted_cores() -> int:
 
 
 def available_cores(siblings: str = SIBLINGS, quota: float | None = None) -> int:
-    """Return the number of physical cores that this process may keep busy.
+    """Return the number of physical cores that this process, or its container, may keep busy.
 
-    Hyper-threads of one core count once: they share its floating-point units.  `siblings` is the pattern of
-    Linux's files that name them; a processor without one counts as a core.  `quota` is the container's limit
-    in processors' worth of time, read from the system if not given.
+    Hyper-threads of one core count once: they share its floating-point units.
     """
     cores = set()
     for processor in os.sched_getaffinity(0):

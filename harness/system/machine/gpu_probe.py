@@ -202,10 +202,10 @@ def text_at(raw: bytes, offset: int) -> str:
     return raw[offset:].split(b"\0")[0].decode().strip()
 
 
-def amd_driver(file: Path = AMD_DRIVER_VERSION) -> str | None:
+def amd_driver() -> str | None:
     """Return the version of AMD's driver, `6.12.12`, where it can be read."""
     try:
-        return file.read_text().strip() or None
+        return AMD_DRIVER_VERSION.read_text().strip() or None
     except OSError:
         return None
 

@@ -102,11 +102,7 @@ def machine() -> Machine:
 
 @functools.cache
 def device_name() -> str:
-    """Return the processor in one short phrase for tables and keys, with its cores.
-
-    `AMD EPYC 7763 (avx2, 64 cores)`; a brand without a model number is completed by family and model:
-    `AMD EPYC (family 25 model 1, avx2, 2 cores)`.
-    """
+    """Return the processor in one short phrase for tables and keys, `AMD EPYC 7763 (avx2, 64 cores)`."""
     import psutil
 
     count = psutil.cpu_count(logical=False) or psutil.cpu_count(logical=True) or usable_cores()
@@ -114,7 +110,7 @@ def device_name() -> str:
 
 
 def describe_processor(cpu: Processor, cores: int) -> str:
-    """Return the short phrase of `device_name` for a processor with so many cores."""
+    """Return `device_name`; a brand without a model number is completed by family and model."""
     brand = clean_brand(cpu.brand)
     details: list[str] = []
     if not re.search(r"\d", brand) and cpu.family is not None and cpu.model is not None:
@@ -137,54 +133,31 @@ def clean_brand(brand: str) -> str:
 
 @functools.cache
 def processor() -> Processor:
-    """Return what the processor says of itself; read once per process.
-
-    Linux tells it in a file at once where it knows the brand (x86); py-cpuinfo, which takes about a second,
-    answers elsewhere.
-    """
-    text = _read(PROC_CPUINFO)
-    linux_processor = None if text is None else parse_proc_cpuinfo(text)
-    return linux_processor or _processor_by_cpuinfo()
+    """Return what the processor says of itself; read once per process."""
+    return parse_proc_cpuinfo(_read(PROC_CPUINFO) or "")
 
 
-def parse_proc_cpuinfo(text: str) -> Processor | None:
-    """Return the first processor of Linux's `/proc/cpuinfo`, or None when it names no brand."""
+def parse_proc_cpuinfo(text: str) -> Processor:
+    """Return the first processor of Linux's `/proc/cpuinfo`, which names a brand on x86 only."""
     entries: dict[str, str] = {}
     for line in text.split("\n\n", 1)[0].splitlines():
         name, _, value = line.partition(":")
         entries[name.strip()] = value.strip()
-    brand = entries.get("model name")
-    if not brand:
-        return None
     return Processor(
-        brand=brand,
+        brand=entries.get("model name") or platform.machine(),
         family=_integer(entries.get("cpu family")),
         model=_integer(entries.get("model")),
         flags=frozenset((entries.get("flags") or entries.get("Features") or "").split()),
     )
 
 
-def _processor_by_cpuinfo() -> Processor:
-    import cpuinfo
-
-    info = cpuinfo.get_cpu_info()
-    brand = info.get("brand_raw") or info.get("vendor_id_raw") or platform.machine()
-    return Processor(brand, info.get("family"), info.get("model"), frozenset(info.get("flags", ())))
-
-
 def usable_cores() -> int:
     """Return how many logical processors this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0))
 
 
 def cpu_quota() -> float | None:
-    """Return the limit in processors' worth of time (cgroup v2), or None without one.
-
-    It is the least of this process's control group and those that it lies in, as a batch system, a service
-    or a container sets them.
-    """
+    """Return the limit in processors' worth of time: the least of all groups (cgroup v2) of this process."""
     lines = (_read(OWN_CGROUPS) or "").splitlines()
     groups = [Path(line.removeprefix("0::").lstrip("/")) for line in lines if line.startswith("0::")]
     folders = dict.fromkeys(folder for group in [*groups, Path()] for folder in [group, *group.parents])

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from harness.system.errors import KilledError
+from harness.system.errors import BuildError, KilledError
 from harness.system.processes import guardian
 
 SENT_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
@@ -33,17 +33,9 @@ def run_program(
 ) -> "subprocess.CompletedProcess[str]":
     """Run a program to its end and return its exit status and what it wrote.
 
-    Whatever it starts ends with it, when its time is up, and when this process ends, however it ends.
-
-    Args:
-        command: program and arguments.
-        timeout_s: seconds that it may take.
-        text: its standard input.
-        environment: its variables; None: as this process has them.
-        folder: where it works; None: where this process does.
-
-    Raises `subprocess.TimeoutExpired` when the time is up, `OSError` when it cannot be started, and
-    `KilledError` when somebody else ended it, or a program of its own that it tells of.
+    Whatever it starts ends with it, when its time is up, and when this process ends, however it ends.  `text`
+    is its standard input.  Raises `subprocess.TimeoutExpired` when the time is up, `OSError` when it cannot
+    be started, and `KilledError` when somebody else ended it, or a program of its own that it tells of.
     """
     guarded = list(command)
     if guardian.GUARDED_VARIABLE not in os.environ:
@@ -68,6 +60,40 @@ def run_program(
     if killer is not None:
         raise KilledError(f"{os.path.basename(command[0])} was killed from outside ({killer.name})")
     return subprocess.CompletedProcess(list(command), process.returncode, output, diagnostics)
+
+
+def run_tool(
+    command: Sequence[str],
+    timeout_s: float,
+    *,
+    text: str | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> str:
+    """Run a program of a toolchain and return what it writes.
+
+    Raises `BuildError` with its first error, or when it takes longer than it may, else as `run_program`.
+    """
+    name = os.path.basename(command[0])
+    try:
+        done = run_program(command, timeout_s, text=text, environment=environment)
+    except subprocess.TimeoutExpired as error:
+        raise BuildError(f"{name} took longer than {timeout_s:g} s") from error
+    if done.returncode != 0:
+        raise BuildError(f"{name}: {first_error(done.stderr or done.stdout, done.returncode)}")
+    return done.stdout
+
+
+def first_error(diagnostics: str, status: int) -> str:
+    """Return the first error among a program's diagnostics in one line, without its position in the input.
+
+    A program that died without one is described by the first line it wrote and its exit status.
+    """
+    lines = [line.strip() for line in diagnostics.splitlines() if line.strip()]
+    for line in lines:
+        _, separator, message = line.partition("error: ")
+        if separator:
+            return message
+    return f"{lines[0] if lines else 'no diagnostics'} (exit status {status})"
 
 
 def killed_by(status: int, diagnostics: str) -> signal.Signals | None:

@@ -4,8 +4,6 @@ import hashlib
 import json
 from pathlib import Path
 
-from harness.system.storage.reading import read_text
-
 DIGESTS_FILE = "digests.json"
 BLOCK_BYTES = 1 << 20
 
@@ -24,7 +22,7 @@ def write_digests(folder: Path) -> None:
 def difference(folder: Path) -> str | None:
     """Return None if a folder holds the files whose digests it notes and no others, else how it differs."""
     try:
-        noted = json.loads(read_text(folder / DIGESTS_FILE))
+        noted = json.loads((folder / DIGESTS_FILE).read_text("utf-8"))
         current_digests = _digests(folder)
     except (OSError, ValueError, RecursionError) as error:
         return f"{DIGESTS_FILE} cannot be read ({type(error).__name__})"

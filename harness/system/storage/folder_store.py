@@ -17,7 +17,6 @@ from pathlib import Path
 from harness.system.errors import StorageError
 from harness.system.storage.digests import difference, write_digests
 from harness.system.storage.lock import FileLock
-from harness.system.storage.reading import exists
 
 BUILDING = ".building"
 LOCK = ".lock"
@@ -45,10 +44,9 @@ class FolderStore:
     def store(self, key: str, fill: Callable[[Path], object]) -> Path:
         """Let `fill` write into an empty folder, store it, and return where it lies.
 
-        Of several processes that store the same key at once, one wins and all return its folder.  A `fill`
-        that raises or is killed leaves nothing that `find` returns.  Raises what `fill` raises,
-        `FileNotFoundError` when somebody has removed the folder while it was filled, and `StorageError` when
-        the store cannot be written.
+        Of several processes that store the same key at once, one wins and all return its folder.  Raises what
+        `fill` raises, `FileNotFoundError` when somebody has removed the folder while it was filled, and
+        `StorageError` when the store cannot be written.
         """
         target = self._folder(key)
         with self.private_folder() as private:
@@ -75,10 +73,7 @@ class FolderStore:
 
     @contextmanager
     def private_folder(self) -> Iterator[Path]:
-        """Make an empty folder on the store's file system, locked while in use and removed afterwards.
-
-        Raises `StorageError` when it cannot be made.
-        """
+        """Make an empty folder on the store's file system, locked while in use and removed afterwards."""
         self.remove_abandoned()
         name = uuid.uuid4().hex
         folder = self.root / BUILDING / name
@@ -121,16 +116,7 @@ class FolderStore:
             yield
         except OSError as error:
             advice = f"; {self._advice}" if self._advice else ""
-            raise StorageError(f"{self.root}: {self._why_unwritable(error)}{advice}") from error
-
-    def _why_unwritable(self, error: OSError) -> str:
-        """Return why the store cannot be written; the system does not say which part of a path is a file."""
-        places = (self.root, *self.root.parents)
-        last = next(place for place in places if exists(place) or place.is_symlink())
-        if last.is_dir():
-            return f"cannot write: {error.strerror or error}"
-        obstacle = "a file" if exists(last) else "a link that leads nowhere"
-        return f"found {obstacle} at {last}, expected a folder"
+            raise StorageError(f"{self.root}: cannot write: {error.strerror or error}{advice}") from error
 
     def _folder(self, key: str) -> Path:
         if not key or Path(key).name != key or key.startswith("."):

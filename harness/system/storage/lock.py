@@ -7,8 +7,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from harness.system.storage.reading import open_to_read
-
 
 class FileLock:
     """A lock that is held as long as a file of its own is open and locked; use `take`."""
@@ -39,13 +37,6 @@ class FileLock:
                 return cls(path, descriptor)
             os.close(descriptor)
 
-    def note(self, text: str) -> None:
-        """Write who holds the lock into its file, as far as the disk has room."""
-        if self._descriptor is not None:
-            with contextlib.suppress(OSError):
-                os.ftruncate(self._descriptor, 0)
-                os.pwrite(self._descriptor, text.encode(), 0)
-
     def release(self) -> None:
         """Give the lock back and remove its file; any number of times."""
         if self._descriptor is None:
@@ -62,13 +53,3 @@ class FileLock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
-
-
-def holder_of(path: Path) -> str:
-    """Return what the holder of a lock wrote into its file, on one line; empty where nothing can be read."""
-    try:
-        with open_to_read(path) as file:
-            text = file.read(200).decode(errors="replace")
-    except OSError:
-        return ""
-    return " ".join(text.split())

@@ -44,14 +44,3 @@ def remove_leftovers(folder: Path, older_than_s: float = 0.0) -> None:
         with contextlib.suppress(FileNotFoundError):
             if time.time() - path.lstat().st_mtime >= older_than_s:
                 path.unlink()
-
-
-def own_folder(path: Path) -> Path:
-    """Make a folder if there is none, and return it; raises `OSError` where the path is a link.
-
-    What lies in a results folder may come from somebody else: a link there leads to files of this user.
-    """
-    if path.is_symlink():
-        raise OSError(f"{path}: is a link; expected a folder")
-    path.mkdir(exist_ok=True)
-    return path

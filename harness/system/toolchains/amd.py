@@ -1,14 +1,13 @@
 """LLVM's back end for AMD's GPUs, by llvmlite, and the linker that comes with IREE: no ROCm is needed."""
 
 import functools
-import subprocess
 import tempfile
 from pathlib import Path
 
 import llvmlite.binding as llvm
 
 from harness.system.errors import BuildError, UnsupportedError
-from harness.system.processes.programs import run_program
+from harness.system.processes.programs import run_tool
 from harness.system.toolchains import iree
 
 TRIPLE = "amdgcn-amd-amdhsa"
@@ -69,12 +68,7 @@ def code_object(llvm_ir: str, chip: str) -> bytes:
             "-o",
             str(target),
         ]
-        try:
-            done = run_program(command, TIME_LIMIT_S)
-        except subprocess.TimeoutExpired as error:
-            raise BuildError(f"{LINKER} took longer than {TIME_LIMIT_S:g} s") from error
-        if done.returncode != 0:
-            raise BuildError(f"{LINKER}: {iree.first_error(done.stderr, done.returncode)}")
+        run_tool(command, TIME_LIMIT_S)
         return target.read_bytes()
 
 

@@ -1,20 +1,20 @@
-"""LLVM's back end for SPIR-V, by llvmlite: what drivers of Intel's GPUs compile."""
+"""LLVM's back end for SPIR-V, by llvmlite: what drivers of Intel's GPUs compile.
+
+`python -m harness.system.toolchains.intel SOURCE TARGET text|words` emits a module of LLVM IR once.
+"""
 
 import functools
 import re
-import subprocess
+import shutil
 import sys
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
 
 import llvmlite.binding as llvm
 
 from harness.system.errors import BuildError
-from harness.system.processes.programs import run_program
-from harness.system.toolchains.spirv_ids import defines_each_id_once
+from harness.system.processes.programs import run_tool
+from harness.system.toolchains.spirv_words import defined_ids
 
 TRIPLE = "spirv64-unknown-unknown"
 OPTIMIZATION_LEVEL = 0
@@ -26,40 +26,17 @@ ATTEMPTS_ELSEWHERE = 12
 """Emissions after those, each in a process of its own."""
 TIME_LIMIT_S = 120.0
 """Seconds for one of them."""
-EMITTER = "harness.system.toolchains.emit_spirv"
 EXTENSIONS = ("SPV_INTEL_cache_controls", "SPV_KHR_bfloat16")
 """Those that modules may use, as far as they need them."""
 
 COMPONENTS = (2, 3, 4, 8, 16)
 """Of vectors in kernels (SPIR-V, "Universal Validation Rules"; 8 and 16 with the capability Vector16)."""
-DEFINED = re.compile(r"^\s*(%\w+) = ", re.MULTILINE)
+VALIDATOR, VALIDATED_VERSION = "spirv-val", "spv1.4"
+"""Khronos's validator, and the version that LLVM emits, whose rules modules have to keep."""
+DEFINED = re.compile(rb"^\s*(%\w+) = ", re.MULTILINE)
 VECTOR = re.compile(r"= OpTypeVector %\w+ (\d+)")
-
-
-Emitted = TypeVar("Emitted", str, bytes)
-
-
-@dataclass(frozen=True)
-class Form(Generic[Emitted]):
-    """What a module can be emitted as."""
-
-    name: str
-    emit: Callable[[llvm.TargetMachine, llvm.ModuleRef], Emitted]
-    is_right: Callable[[Emitted], bool]
-    read: Callable[[Path], Emitted]
-
-
-def _defines_each_name_once(assembly: str) -> bool:
-    names = DEFINED.findall(assembly)
-    return len(set(names)) == len(names)
-
-
-TEXT = Form(
-    "text", lambda machine, module: machine.emit_assembly(module), _defines_each_name_once, Path.read_text
-)
-WORDS = Form(
-    "words", lambda machine, module: machine.emit_object(module), defines_each_id_once, Path.read_bytes
-)
+TEXT, WORDS = "text", "words"
+"""What a module can be emitted as."""
 
 
 @functools.cache
@@ -86,7 +63,7 @@ def assembly(llvm_ir: str) -> str:
     It is emitted besides the module, and may number its values in another way.  As `binary` it is emitted
     until no two values have one number.  Raises `BuildError` where LLVM refuses the code.
     """
-    return _emitted(llvm_ir, TEXT)
+    return emitted(llvm_ir, TEXT).decode()
 
 
 def binary(llvm_ir: str) -> bytes:
@@ -96,41 +73,41 @@ def binary(llvm_ir: str) -> bytes:
     once in a hundred times, of some modules every other time.  The code is the same but for that.  So a
     module is emitted until its numbers are right, in the end by processes that have other addresses.
     """
-    return _emitted(llvm_ir, WORDS)
+    return emitted(llvm_ir, WORDS)
 
 
-def opened(llvm_ir: str) -> tuple[llvm.TargetMachine, llvm.ModuleRef]:
-    """Return what emits a module once, and the module; raises `BuildError` where LLVM refuses the code."""
-    return _machine(), _parsed(llvm_ir)
-
-
-def _emitted(llvm_ir: str, form: Form[Emitted]) -> Emitted:
+def emitted(llvm_ir: str, form: str) -> bytes:
     """Return what is emitted once it is right; what was wrong is kept meanwhile, so that addresses change."""
     kept = []
     for _ in range(ATTEMPTS):
-        kept.append(opened(llvm_ir))
-        emitted = form.emit(*kept[-1])
-        if form.is_right(emitted):
-            return emitted
+        kept.append((_machine(), _parsed(llvm_ir)))
+        module = _emit(*kept[-1], form)
+        if defines_each_once(module, form):
+            return module
     for _ in range(ATTEMPTS_ELSEWHERE):
-        emitted = _emitted_elsewhere(llvm_ir, form)
-        if form.is_right(emitted):
-            return emitted
+        module = _emitted_elsewhere(llvm_ir, form)
+        if defines_each_once(module, form):
+            return module
     raise BuildError(f"LLVM gave two values of a module one number, {ATTEMPTS + ATTEMPTS_ELSEWHERE} times")
 
 
-def _emitted_elsewhere(llvm_ir: str, form: Form[Emitted]) -> Emitted:
+def _emit(machine: llvm.TargetMachine, module: llvm.ModuleRef, form: str) -> bytes:
+    return machine.emit_object(module) if form == WORDS else machine.emit_assembly(module).encode()
+
+
+def defines_each_once(module: bytes, form: str) -> bool:
+    """Return whether no two instructions of a module define the same number."""
+    numbers: list[object] = [*defined_ids(module)] if form == WORDS else [*DEFINED.findall(module)]
+    return len(set(numbers)) == len(numbers)
+
+
+def _emitted_elsewhere(llvm_ir: str, form: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "kernels.ll"), Path(folder, "kernels.spv")
         source.write_text(llvm_ir, encoding="utf-8")
-        command = [sys.executable, "-P", "-m", EMITTER, str(source), str(target), form.name]
-        try:
-            done = run_program(command, TIME_LIMIT_S)
-        except subprocess.TimeoutExpired as error:
-            raise BuildError(f"emitting SPIR-V took longer than {TIME_LIMIT_S:g} s") from error
-        if done.returncode != 0:
-            raise BuildError(f"emitting SPIR-V failed: {done.stderr.strip().splitlines()[-1:]}")
-        return form.read(target)
+        command = [sys.executable, "-P", "-m", __name__, str(source), str(target), form]
+        run_tool(command, TIME_LIMIT_S)
+        return target.read_bytes()
 
 
 def require_valid(assembly: str) -> None:
@@ -138,6 +115,17 @@ def require_valid(assembly: str) -> None:
     for components in VECTOR.findall(assembly):
         if int(components) not in COMPONENTS:
             raise BuildError(f"a vector of {components} components, which SPIR-V's kernels do not have")
+
+
+def validate(image: bytes) -> None:
+    """Raise `BuildError` with the validator's words for a module that is not valid; do nothing without it."""
+    program = shutil.which(VALIDATOR)
+    if program is None:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "kernels.spv")
+        file.write_bytes(image)
+        run_tool([program, "--target-env", VALIDATED_VERSION, str(file)], TIME_LIMIT_S)
 
 
 def _parsed(llvm_ir: str) -> llvm.ModuleRef:
@@ -149,3 +137,13 @@ def _parsed(llvm_ir: str) -> llvm.ModuleRef:
         words = ": ".join(str(error).strip().splitlines()[:2])
         raise BuildError(f"LLVM refuses the code: {words}") from error
     return module
+
+
+def main(source: str, target: str, form: str) -> None:
+    """Write a module that is emitted once, whatever its numbers: a new process has other addresses."""
+    module = _parsed(Path(source).read_text(encoding="utf-8"))
+    Path(target).write_bytes(_emit(_machine(), module, form))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.system.errors import BuildError, UnsupportedError
-from harness.system.processes.programs import run_program
+from harness.system.processes.programs import first_error, run_program
 
 MISSING = "install iree-base-compiler and iree-base-runtime"
 
@@ -58,16 +58,3 @@ class IreeTools:
             raise UnsupportedError(f"{program} took longer than {self._timeout_s:g} s") from error
         if done.returncode != 0:
             raise BuildError(f"{program}: {first_error(done.stderr, done.returncode)}")
-
-
-def first_error(diagnostics: str, status: int) -> str:
-    """Return the first error among a program's diagnostics in one line, without its position in the input.
-
-    A program that died without one is described by the first line it wrote and its exit status.
-    """
-    lines = [line.strip() for line in diagnostics.splitlines() if line.strip()]
-    for line in lines:
-        _, separator, message = line.partition("error: ")
-        if separator:
-            return message
-    return f"{lines[0] if lines else 'no diagnostics'} (exit status {status})"

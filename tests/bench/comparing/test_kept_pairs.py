@@ -13,8 +13,7 @@ from harness.bench.comparing import revisions
 from harness.bench.comparing.comparison import Comparison
 from harness.bench.comparing.revisions import Revision, compare_revisions
 from harness.results.run_folder import RunFolder
-from harness.system.errors import InputError, RunInterrupted
-from harness.system.storage.lock import FileLock
+from harness.system.errors import RunInterrupted
 
 
 class Comparing:
@@ -22,7 +21,6 @@ class Comparing:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.is_broken = False
         self.experiments: list[Path] = []
         self.experiment = folder / "sweep.toml"
         self.experiment.write_text("first")
@@ -36,8 +34,6 @@ class Comparing:
 
     def run(self, revision: Revision, experiment: Path, out: Path, options: Sequence[str]) -> None:
         """Take a run of a revision for one that was just made."""
-        if self.is_broken:
-            raise InputError("no room")
         self.experiments.append(experiment)
         count = len(list(out.glob("sweep/*")))
         shutil.copytree(revision.folder, out / "sweep" / f"2026-11-21T10-00-0{count}")
@@ -83,28 +79,6 @@ def test_finished_pairs_of_an_interrupted_comparison_are_kept(comparing: Compari
     assert compared.cases["ratio"].iloc[0] == pytest.approx(0.5)
 
 
-def test_a_revision_that_cannot_run_keeps_earlier_pairs(comparing: Comparing) -> None:
-    def break_it(line: str) -> None:
-        if line.startswith("pair 2 "):
-            comparing.is_broken = True
-
-    with pytest.raises(InputError, match=r"no room; 1 of 4 pairs are finished: --resume keeps them$"):
-        comparing.compare(break_it)
-    comparing.is_broken = False
-    told: list[str] = []
-    comparing.compare(told.append)
-    assert told[0] == "pair-1 is finished already"
-    assert told[1].startswith("pair 2 of 4: ")
-
-
-def test_pairs_of_another_question_do_not_count(comparing: Comparing) -> None:
-    comparing.compare_until(4)
-    comparing.experiment.write_text("second")
-    told: list[str] = []
-    comparing.compare(told.append)
-    assert told[0].startswith("pair 1 of 4: ")
-
-
 def test_all_pairs_are_of_the_text_that_the_first_one_had(comparing: Comparing) -> None:
     edited_while = []
 
@@ -132,15 +106,6 @@ def test_the_newest_comparison_goes_on(comparing: Comparing) -> None:
     assert told[1].startswith("pair 2 of 4: ")
 
 
-def test_two_comparisons_do_not_go_on_with_the_same_pairs_at_once(comparing: Comparing) -> None:
-    comparing.compare_until(2)
-    (folder,) = (comparing.folder / "out").iterdir()
-    lock = FileLock.take(folder / ".lock")
-    assert lock is not None
-    with lock, pytest.raises(InputError, match=r"another process goes on with this comparison"):
-        comparing.compare(print)
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -158,19 +123,8 @@ def test_pairs_of_another_machine_or_other_packages_do_not_count(
         path.write_text(json.dumps({**manifest, **change}))
     told: list[str] = []
     comparing.compare(told.append)
-    assert told[0] == "pair-1 is of another machine or of other packages: it is run again"
+    assert told[0].startswith("pair 1 of 4: ")
     assert [line for line in told if "finished" in line] == [
         "pair-2 is finished already",
         "pair-3 is finished already",
     ]
-
-
-def test_code_that_was_edited_between_pairs_is_told(comparing: Comparing) -> None:
-    assert not any("edited" in note for note in comparing.compare(print).notes)
-    manifests = sorted((comparing.folder / "out").glob("*/pair-*/new/sweep/*/manifest.json"))
-    for path, code in zip(manifests, "aabb", strict=True):
-        path.write_text(json.dumps({**json.loads(path.read_text()), "plugin_code": {"a_plugin": code}}))
-    (note,) = (note for note in comparing.compare(print).notes if "edited" in note)
-    assert note.startswith(
-        "the code of a_plugin differs between runs of the new revision: edited between pairs"
-    )

@@ -1,6 +1,7 @@
 """What two runs keep of the same code's outputs, element by element."""
 
 import io
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -88,18 +89,17 @@ def test_a_run_keeps_what_its_cases_give_and_a_comparison_tells_what_differs(tmp
     experiment = example_experiment(
         ["numpy-attention", "wrong"], check={"keep_outputs": True}, timing={"enabled": False}
     )
-    runs = []
-    for name in ("old", "new"):
-        summary = run_experiment(
-            experiment,
-            experiment.cases(),
-            out=tmp_path / name,
-            resume=False,
-            timed=False,
-            observer=PlainObserver(io.StringIO()),
-            command=["harness", "check", "tiny.toml"],
-        )
-        runs.append(RunFolder.open(summary.folder))
+    summary = run_experiment(
+        experiment,
+        experiment.cases(),
+        out=tmp_path / "old",
+        resume=False,
+        timed=False,
+        observer=PlainObserver(io.StringIO()),
+        command=["harness", "check", "tiny.toml"],
+    )
+    shutil.copytree(summary.folder, tmp_path / "new")
+    runs = [RunFolder.open(folder) for folder in (summary.folder, tmp_path / "new")]
     right, wrong = (row.case for row in runs[1].results())
     kept = {case: kept_outputs(file_of(runs[1].path, case)) for case in (right, wrong)}
     assert kept[right].error_ratio <= 1 < kept[wrong].error_ratio  # type: ignore[union-attr]

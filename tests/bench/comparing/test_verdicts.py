@@ -6,7 +6,6 @@ from sweeps import sweep
 
 from harness.bench.comparing.verdicts import (
     joint_degrees,
-    least_findable,
     reach_of,
     refused,
     standard_error,
@@ -32,15 +31,6 @@ def test_swapping_both_runs_swaps_faster_and_slower() -> None:
 def test_what_nothing_bounds_is_ambiguous() -> None:
     assert list(verdicts(np.array([5.0]), np.array([np.inf]), 0.03)) == ["ambiguous"]
     assert list(verdicts(np.array([5.0]), np.array([0.0]), 0.03)) == ["slower"]
-
-
-def test_what_an_interval_could_have_found_is_found_in_nine_of_ten() -> None:
-    random, error = np.random.default_rng(2), 0.02
-    reach = float(reach_of(np.array([error]), np.array([np.inf]))[0])
-    effect = least_findable(np.exp(-reach), np.exp(reach), 0.03)
-    ratios = (1 + effect) * np.exp(error * random.standard_normal(4000))
-    low = ratios * np.exp(-reach)
-    assert (low > 1.03).mean() == pytest.approx(0.9, abs=0.015)
 
 
 def test_of_many_cases_few_differences_are_wrong() -> None:

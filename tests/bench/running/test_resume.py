@@ -366,7 +366,7 @@ def test_a_run_that_goes_on_is_not_resumed_by_another_and_keeps_its_files(tmp_pa
     summary = run(experiment(), tmp_path, ResumesAgain())
     assert outcomes(summary) == EXPECTED
     assert len(refusals) == len(EXPECTED)
-    assert f"this run goes on already, in process {os.getpid()} since" in refusals[0]
+    assert "this run goes on already" in refusals[0]
     assert outcomes(run(experiment(), tmp_path, resume=True)) == EXPECTED, "the lock is given back"
 
 

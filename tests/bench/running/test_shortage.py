@@ -6,7 +6,6 @@ import resource
 from collections import namedtuple
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Thread
 
 import numpy as np
 import pytest
@@ -43,18 +42,6 @@ def test_a_build_that_finds_no_room_ends_the_run_and_has_no_row(tmp_path: Path) 
         run(experiment, tmp_path)
     assert "disk-full" not in variants_with_rows(tmp_path)
     assert living_workers() == []
-
-
-def test_a_system_without_threads_ends_the_run_and_no_case_has_a_row(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(self: Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(Thread, "start", refuse)
-    with pytest.raises(StorageError, match=r"^the system gives no more threads .*; go on with --resume$"):
-        run(example_experiment(["numpy-attention"]), tmp_path)
-    assert variants_with_rows(tmp_path) == []
 
 
 def test_a_run_goes_on_when_there_is_room_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

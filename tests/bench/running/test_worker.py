@@ -36,7 +36,7 @@ from harness.bench.workers.protocol import (
 )
 from harness.oracle.expected import Expected, expect
 from harness.problem.inputs import make_inputs
-from harness.system.machine import memory_kills
+from harness.system.machine import memory
 from harness.system.status import Status
 
 pytestmark = pytest.mark.usefixtures("example_plugin")
@@ -171,7 +171,7 @@ def test_a_worker_that_the_kernel_kills_for_memory_is_out_of_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     kills = iter([3, 4])
-    monkeypatch.setattr(memory_kills, "memory_kills", lambda: next(kills))
+    monkeypatch.setattr(memory, "memory_kills", lambda: next(kills))
     with WorkerProcess() as worker:
         worker.request(KeyRequest(case=example_case()), LIMIT_S)
         os.kill(worker.pid, signal.SIGKILL)

@@ -132,8 +132,7 @@ def test_no_tensor_of_all_queries_and_keys_is_left(name):
 IMPORTS_WHILE_TIMED = """
 import sys
 from harness.codegen.dialect.context import mlir_context
-from harness.ir_view.named_schedules.named import NamedSchedule
-from harness.ir_view.named_schedules.registry import SCHEDULES
+from harness.ir_view.named_schedules.registry import SCHEDULES, NamedSchedule
 
 build, known = NamedSchedule.build, set()
 

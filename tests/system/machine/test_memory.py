@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from harness.system.machine import memory
-from harness.system.machine.memory import available_bytes
+from harness.system.machine.memory import available_bytes, memory_kills
 
 FREE = 8_000
 
@@ -49,3 +49,25 @@ def test_a_limit_of_version_1(tmp_path: Path) -> None:
 
 def test_without_control_groups_it_is_what_the_machine_has_free(tmp_path: Path) -> None:
     assert available_bytes(tmp_path, tmp_path) == FREE
+
+
+@pytest.mark.parametrize(
+    ("group", "file", "content", "kills"),
+    [
+        ("0::/user/job", "user/job/memory.events", "low 0\noom 1\noom_kill 2\noom_group_kill 7\n", 2),
+        ("0::/outside/of/here", "memory.events", "oom_kill 4\n", 4),
+        ("5:cpu:/a\n4:memory:/job", "memory/job/memory.oom_control", "under_oom 0\noom_kill 3\n", 3),
+        ("0::/no/such", "elsewhere", "oom_kill 9\n", 11),
+    ],
+)
+def test_the_nearest_count_is_taken(tmp_path: Path, group: str, file: str, content: str, kills: int) -> None:
+    (tmp_path / "proc" / "self").mkdir(parents=True)
+    (tmp_path / "proc" / "self" / "cgroup").write_text(f"{group}\n")
+    (tmp_path / "proc" / "vmstat").write_text("pgfault 5\noom_kill 11\n")
+    (tmp_path / "groups" / file).parent.mkdir(parents=True)
+    (tmp_path / "groups" / file).write_text(content)
+    assert memory_kills(tmp_path / "proc", tmp_path / "groups") == kills
+
+
+def test_where_nothing_is_counted_nothing_is_known(tmp_path: Path) -> None:
+    assert memory_kills(tmp_path, tmp_path) is None

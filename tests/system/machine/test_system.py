@@ -43,18 +43,6 @@ def test_proc_cpuinfo_gives_the_first_processor():
     assert parse_proc_cpuinfo(text) == expected
 
 
-def test_without_proc_cpuinfo_the_library_answers(monkeypatch, tmp_path):
-    import cpuinfo
-
-    monkeypatch.setattr(module, "PROC_CPUINFO", tmp_path / "missing")
-    monkeypatch.setattr(cpuinfo, "get_cpu_info", lambda: {"brand_raw": "Apple M2", "flags": ["asimd"]})
-    module.processor.cache_clear()
-    try:
-        assert module.processor() == Processor("Apple M2", flags=frozenset({"asimd"}))
-    finally:
-        module.processor.cache_clear()
-
-
 def test_cache_sizes_come_from_the_system_by_level_and_kind(monkeypatch, tmp_path):
     entries = [("1", "Data", "48K"), ("1", "Instruction", "32K"), ("2", "Unified", "2M"), ("3", "Odd", "1M")]
     for index, (level, kind, size) in enumerate(entries):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.system.storage.replacing import own_folder, remove_leftovers, replaced, write_text
+from harness.system.storage.replacing import remove_leftovers, replaced, write_text
 
 
 def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
@@ -34,13 +34,6 @@ def test_a_new_file_has_the_permissions_of_any_other(tmp_path: Path) -> None:
     write_text(tmp_path / "written", "")
     (tmp_path / "touched").touch()
     assert (tmp_path / "written").stat().st_mode == (tmp_path / "touched").stat().st_mode
-
-
-def test_a_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "theirs").mkdir()
-    (tmp_path / "logs").symlink_to(tmp_path / "theirs")
-    with pytest.raises(OSError, match="is a link; expected a folder"):
-        own_folder(tmp_path / "logs")
 
 
 def test_what_killed_processes_left_goes_once_nobody_can_be_writing_it(tmp_path: Path) -> None:

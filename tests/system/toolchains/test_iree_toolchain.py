@@ -3,7 +3,8 @@
 import pytest
 
 from harness.system.errors import BuildError, UnsupportedError
-from harness.system.toolchains.iree import IreeTools, first_error, tools_folder
+from harness.system.processes.programs import first_error
+from harness.system.toolchains.iree import IreeTools, tools_folder
 
 
 def test_the_programs_are_in_the_installed_package():

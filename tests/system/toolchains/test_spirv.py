@@ -7,8 +7,8 @@ import pytest
 
 from harness.system.errors import BuildError
 from harness.system.toolchains import intel
-from harness.system.toolchains.spirv_ids import defined_ids, defines_each_id_once
-from harness.system.toolchains.spirv_words import capabilities, imports
+from harness.system.toolchains.intel import TEXT, WORDS, defines_each_once
+from harness.system.toolchains.spirv_words import capabilities, defined_ids, imports
 
 KERNEL = f"""
 target datalayout = "{intel.data_layout()}"
@@ -97,8 +97,8 @@ class Machine:
 
 def test_a_number_that_is_given_twice_is_noticed() -> None:
     image = intel.binary(KERNEL)
-    assert defines_each_id_once(image)
-    assert not defines_each_id_once(relabelled(image))
+    assert defines_each_once(image, WORDS)
+    assert not defines_each_once(relabelled(image), WORDS)
 
 
 def test_a_module_is_emitted_until_its_numbers_are_right(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,18 +106,18 @@ def test_a_module_is_emitted_until_its_numbers_are_right(monkeypatch: pytest.Mon
     monkeypatch.setattr(intel, "_machine", lambda: machine)
     assert intel.binary(KERNEL) == machine.right
     machine.wrong = intel.ATTEMPTS
-    assert defines_each_id_once(intel.binary(KERNEL))
+    assert defines_each_once(intel.binary(KERNEL), WORDS)
     monkeypatch.setattr(intel, "_emitted_elsewhere", lambda llvm_ir, form: relabelled(machine.right))
     machine.wrong = intel.ATTEMPTS
     with pytest.raises(BuildError, match="two values of a module one number, 15 times"):
         intel.binary(KERNEL)
 
 
-@pytest.mark.parametrize("form", [intel.TEXT, intel.WORDS], ids=lambda form: form.name)
-def test_a_process_of_its_own_emits_the_same_module(form: intel.Form) -> None:
-    here, elsewhere = form.emit(*intel.opened(KERNEL)), intel._emitted_elsewhere(KERNEL, form)
+@pytest.mark.parametrize("form", [TEXT, WORDS])
+def test_a_process_of_its_own_emits_the_same_module(form: str) -> None:
+    here, elsewhere = intel.emitted(KERNEL, form), intel._emitted_elsewhere(KERNEL, form)
     assert len(elsewhere) == len(here)
-    assert form.is_right(elsewhere)
+    assert defines_each_once(elsewhere, form)
 
 
 LOOP_FROM_A_REMAINDER = f"""
@@ -149,7 +149,7 @@ def test_numbers_that_are_wrong_every_other_time_come_out_right() -> None:
     for _ in range(10):
         text = re.findall(r"^\s*(%\d+) =", intel.assembly(LOOP_FROM_A_REMAINDER), re.MULTILINE)
         assert len(set(text)) == len(text)
-        assert defines_each_id_once(intel.binary(LOOP_FROM_A_REMAINDER))
+        assert defines_each_once(intel.binary(LOOP_FROM_A_REMAINDER), WORDS)
 
 
 def test_integers_of_different_widths_are_not_mixed() -> None:
