@@ -240,14 +240,13 @@ def load(path: str | Path) -> "pandas.DataFrame":
     Raises:
         InputError: the path is neither, or what it holds cannot be read.
     """
-    from harness.results.loading import choice_of
-    from harness.results.loading import load as load_results
+    from harness.results.loading import choice_of, open_run
 
     _require("path", path, str | os.PathLike, "the path of a run's folder or an experiment's")
-    folder = os.fspath(path)
-    frame = load_results(folder)
-    is_timed = bool(frame["time_s"].notna().any())
-    for line in choice_of(folder, set(frame["case"]), is_timed=is_timed):
+    folder = Path(path)
+    run = open_run(folder)
+    frame = run.table()
+    for line in choice_of(folder, run, frame):
         print(f"harness: {printable(line)}", file=sys.stderr)
     return frame
 

@@ -44,9 +44,6 @@ from harness.problem.case import Case, ParameterValue
 from harness.system.errors import HarnessError, InputError
 from harness.system.validation import messages, plain_entries, shown
 
-Plan = tuple[dict[str, list[Settings]], dict[str, list[Settings]]]
-"""For a table each combination of the options of each target, and of the parameters of each variant."""
-
 MOST_CASES = 50_000
 """Cases that an experiment may mean: more is a mistake, or takes longer to plan than anyone waits."""
 
@@ -88,7 +85,6 @@ class Experiment(BaseModel):
     _text: str | None = PrivateAttr(default=None)
     _profile: str | None = PrivateAttr(default=None)
     _planned: dict[str, tuple[Case, ProblemTable]] | None = PrivateAttr(default=None)
-    _combined: dict[tuple[str, str], list[Settings]] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
     def _has_problems(self) -> Self:
@@ -165,51 +161,34 @@ class Experiment(BaseModel):
 
     def _cases(self) -> Iterator[tuple[Case, ProblemTable]]:
         """Yield every case of every product of axes, with the table that is this product."""
-        tables = self.tables()
-        plans = [
-            (
-                {target: self._target_options(target, key, table) for target in self.targets},
-                {variant: self._parameters(variant, key, table) for variant in self.variants},
-            )
-            for key, table in tables.items()
-        ]
-        self._require_few(list(tables.values()), plans)
-        for (key, table), (options, parameters) in zip(tables.items(), plans, strict=True):
-            for problem in self._problems(key, table):
-                for target in self.targets:
-                    asked = problem, target
-                    variants = [
-                        variant for variant in self.variants if self._takes_part(variant, asked, key, table)
-                    ]
-                    for target_options, variant in itertools.product(options[target], variants):
-                        for params in parameters[variant]:
-                            case = Case(
-                                problem=problem,
-                                variant=variant,
-                                target=target,
-                                params=params,
-                                target_options=target_options,
-                            )
-                            yield case, table
+        for key, table in self.tables().items():
+            options = {target: self._target_options(target, key, table) for target in self.targets}
+            parameters = {variant: self._parameters(variant, key, table) for variant in self.variants}
+            count = table.count * sum(map(len, options.values())) * sum(map(len, parameters.values()))
+            if count > MOST_CASES:
+                many = (
+                    f"{table.count:,} problems with their variants, targets and settings are {count:,} cases"
+                )
+                raise self._error(key, f"{many}, expected at most {MOST_CASES:,}")
+            for problem, target in itertools.product(self._problems(key, table), self.targets):
+                variants = [
+                    name for name in self.variants if self._takes_part(name, problem, target, key, table)
+                ]
+                for target_options, variant in itertools.product(options[target], variants):
+                    for params in parameters[variant]:
+                        case = Case(
+                            problem=problem,
+                            variant=variant,
+                            target=target,
+                            params=params,
+                            target_options=target_options,
+                        )
+                        yield case, table
 
     def tables(self) -> dict[str, ProblemTable]:
         """Return `[problem]`, then each `[[problems]]`, by their keys."""
         first = {} if self.problem is None else {"problem": self.problem}
         return first | {f"problems[{index}]": table for index, table in enumerate(self.problems)}
-
-    def _require_few(self, tables: Sequence[ProblemTable], plans: Sequence[Plan]) -> None:
-        """Raise `InputError` where the tables multiply to more cases than anybody means."""
-        count = sum(table.count for table in tables)
-        cases = [
-            table.count * sum(map(len, options.values())) * sum(map(len, parameters.values()))
-            for table, (options, parameters) in zip(tables, plans, strict=True)
-        ]
-        if sum(cases) > MOST_CASES:
-            raise self._error(
-                "problem",
-                f"{count:,} problems with their variants, targets and settings are {sum(cases):,} cases, "
-                f"expected at most {MOST_CASES:,}",
-            )
 
     def _problems(self, key: str, table: ProblemTable) -> Iterator[AttentionProblem]:
         """Yield the problems of a table."""
@@ -219,18 +198,15 @@ class Experiment(BaseModel):
             raise self._error(key, str(error)) from error
 
     def _takes_part(
-        self, variant: str, asked: tuple[AttentionProblem, str], key: str, table: ProblemTable
+        self, variant: str, problem: AttentionProblem, target: str, key: str, table: ProblemTable
     ) -> bool:
         """Return whether a variant has cases of a problem and a target."""
-        problem, target = asked
         settings = table.variant.get(variant, self.variant.get(variant))
         if settings is None or settings.where is None:
             return True
+        condition = parse_condition(settings.where, CONDITION_NAMES)
         try:
-            return holds(
-                parse_condition(settings.where, CONDITION_NAMES),
-                {**problem_values(problem), "target": target},
-            )
+            return holds(condition, {**problem_values(problem), "target": target})
         except ValueError as error:
             owner = f"{key}." if variant in table.variant else ""
             raise self._error(f"{owner}variant.{variant}.where", str(error)) from error
@@ -248,42 +224,31 @@ class Experiment(BaseModel):
         return self._combinations("target", name, table.target.get(name, self.target.get(name, {})), owner)
 
     def _combinations(
-        self,
-        kind: str,
-        name: str,
-        axes: dict[str, tuple[ParameterValue, ...]],
-        owner: str,
+        self, kind: str, name: str, axes: dict[str, tuple[ParameterValue, ...]], owner: str
     ) -> list[Settings]:
         """Return the product of a plugin's axes, each point validated, coerced and completed by its model.
 
-        `owner` is the key of the table whose settings they are; those of the experiment are found once.
+        `owner` is the key of the table whose settings they are.
         """
-        if not owner and (kind, name) in self._combined:
-            return self._combined[kind, name]
-        combinations: list[Settings] = []
-        mistakes: list[str] = []
+        key = f"{owner}{kind}.{name}"
         count = math.prod(map(len, axes.values()))
         if count > MOST_CASES:
-            raise self._error(
-                f"{owner}{kind}.{name}",
-                f"the lists multiply to {count:,} combinations, expected at most {MOST_CASES:,}",
-            )
-        setting = f"{self._source}: {owner}{kind}.{name}."
+            many = f"the lists multiply to {count:,} combinations"
+            raise self._error(key, f"{many}, expected at most {MOST_CASES:,}")
+        combinations: list[Settings] = []
+        mistakes: list[str] = []
         for point in itertools.product(*axes.values()):
             values = dict(zip(axes, point, strict=True))
             try:
-                settings = checked(kind, name, values, setting)
-                combinations.append(concrete(settings))
+                combinations.append(concrete(checked(kind, name, values, f"{self._source}: {key}.")))
             except InputError as error:
                 mistakes += error.mistakes
             except HarnessError as error:
                 if axes:
-                    raise self._error(f"{owner}{kind}.{name}", str(error)) from error
+                    raise self._error(key, str(error)) from error
                 return [{}]  # its cases end as rows that say why
         if mistakes:
             raise InputError(*dict.fromkeys(mistakes))
-        if not owner:
-            self._combined[kind, name] = combinations
         return combinations
 
     @property

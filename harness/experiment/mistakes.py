@@ -16,61 +16,54 @@ if TYPE_CHECKING:
 
 def wrong_names(experiment: "Experiment") -> Iterator[str]:
     """Yield a message for each name that means nothing: variants, targets, chips, distributions, figures."""
-    for variant in experiment.variants:
+    variants = experiment.variants
+    for variant in variants:
         if variant not in plugins.names("variant"):
             yield f"variants: {plugins.unknown('variant', variant)}"
     for target in experiment.targets:
-        yield from _wrong_target(target)
-    if experiment.baseline is not None and experiment.baseline not in experiment.variants:
-        yield f"baseline: {unknown_name('variant', experiment.baseline, experiment.variants)}"
-    yield from _not_listed(experiment, experiment, "")
+        try:
+            plugins.check_target(target)
+        except HarnessError as error:
+            yield f"targets: {error}"
+    compared = () if experiment.baseline is None else (experiment.baseline,)
+    for key, names in (("baseline", compared), ("check.supported", experiment.check.supported)):
+        for name in names:
+            if name not in variants:
+                yield f"{key}: {unknown_name('variant', name, variants)}"
+    yield from _wrong_in_table(experiment, experiment, "")
     for key, table in experiment.tables().items():
-        yield from _not_listed(experiment, table, f"{key}.")
-    for variant in experiment.check.supported:
-        if variant not in experiment.variants:
-            yield f"check.supported: {unknown_name('variant', variant, experiment.variants)}"
-    yield from _unknown_distributions(experiment.check.distributions, "")
-    for key, table in experiment.tables().items():
-        yield from _unknown_distributions(table.check.distributions or (), f"{key}.")
-    for figure in experiment.figures:
-        if figure not in plugins.names("figure"):
-            yield f"figures.{figure}: {plugins.unknown('figure', figure)}"
-        else:
-            yield from _wrong_figure_settings(figure, experiment.figures[figure], experiment.variants)
+        yield from _wrong_in_table(experiment, table, f"{key}.")
+    for figure, settings in experiment.figures.items():
+        yield from _wrong_figure_settings(figure, settings, variants)
 
 
-def _unknown_distributions(names: Sequence[str], prefix: str) -> Iterator[str]:
-    for name in names:
+def _wrong_in_table(
+    experiment: "Experiment", table: "Experiment | ProblemTable", prefix: str
+) -> Iterator[str]:
+    """Yield a message for settings of a variant or target that takes no part, and for distributions."""
+    targets = dict.fromkeys(plugins.name_of(target) for target in experiment.targets)
+    for kind, settings, listed in (
+        ("variant", table.variant, experiment.variants),
+        ("target", table.target, targets),
+    ):
+        for name in settings:
+            if name not in listed:
+                yield (
+                    f"{prefix}{kind}.{name}: '{kind}s' does not list it; expected one of {', '.join(listed)}"
+                )
+    for name in table.check.distributions or ():
         if name not in DISTRIBUTIONS:
             yield f"{prefix}check.distributions: {unknown_name('distribution', name, DISTRIBUTIONS)}"
 
 
-def _not_listed(experiment: "Experiment", owner: "Experiment | ProblemTable", prefix: str) -> Iterator[str]:
-    """Yield a message for each variant or target that has settings and does not take part."""
-    for name in owner.variant:
-        if name not in experiment.variants:
-            listed = ", ".join(experiment.variants)
-            yield f"{prefix}variant.{name}: 'variants' does not list it; expected one of {listed}"
-    target_names = dict.fromkeys(plugins.name_of(target) for target in experiment.targets)
-    for name in owner.target:
-        if name not in target_names:
-            listed = ", ".join(target_names)
-            yield f"{prefix}target.{name}: 'targets' does not list it; expected one of {listed}"
-
-
 def _wrong_figure_settings(figure: str, settings: Any, variants: Sequence[str]) -> Iterator[str]:
-    """Yield a message for each setting that a figure does not take."""
+    """Yield a message for a figure that there is not, and for each setting that one does not take."""
+    if figure not in plugins.names("figure"):
+        yield f"figures.{figure}: {plugins.unknown('figure', figure)}"
+        return
     try:
         parse_settings(plugins.load("figure", figure), settings, variants)
     except InputError as error:
         yield from error.lines
     except HarnessError as error:
         yield str(error)
-
-
-def _wrong_target(target: str) -> Iterator[str]:
-    """Yield a message if a target, or the chip after its colon, is unknown."""
-    try:
-        plugins.check_target(target)
-    except HarnessError as error:
-        yield f"targets: {error}"

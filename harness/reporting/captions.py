@@ -5,22 +5,12 @@ All words come from the columns that tell problems apart: `head dim 64`, `causal
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.problem.attention_problem import LISTS_OF_LENGTHS
 from harness.problem.names_of_values import name_of_list
-from harness.reporting.frames import (
-    PROBLEM_COLUMNS,
-    RUN_COLUMNS,
-    RUN_LABEL,
-    distinct_texts,
-    in_words,
-    is_missing,
-    run_names,
-    several_values,
-    varying,
-)
+from harness.reporting.frames import PROBLEM_COLUMNS, RUN_LABEL, in_words, is_missing, several_values
 from harness.reporting.measurement_notes import measurement_notes, peak_notes
 from harness.reporting.summary_columns import SAME_UNLESS_SAID, has_unusual_scale
 
@@ -34,13 +24,12 @@ GONE_ON = "; gone on with: "
 SHORT_COMMIT = 7
 MOST_VALUES = 4
 """More numbers of a column than this are a range."""
-DEVICE = "device"
 NONE = "none"
 KIND = "kind"
 """Column of words that tell published rows from measured ones where they have panels of their own."""
 FIXED_LENGTH = "fixed_length"
 """Column of words for the length that stays where the other one grows."""
-SAID_ALONE = ("dtype", "target", DEVICE, "target_options", RUN_LABEL, KIND, FIXED_LENGTH)
+SAID_ALONE = ("dtype", "target", "device", "target_options", RUN_LABEL, KIND, FIXED_LENGTH)
 """Columns whose values need no name."""
 PARTS_OF_MASK = ("causal_alignment", "window", "boolean_mask", "mask_axes")
 """Columns that the name of the mask stands for, wherever it does."""
@@ -50,25 +39,19 @@ def figure_caption(
     frame: pd.DataFrame,
     manifests: Sequence[Manifest],
     *,
-    names: Sequence[str] = (),
     shows_times: bool = True,
     shows_rates: bool = True,
     says_lengths: bool = False,
 ) -> str:
     """Return `CPU; threads 1; f32; heads 16; batch 1. harness 0.1.0, commit cd39bee, 2026-11-21. FLOPs: …`.
 
-    What differs between merged runs is said of each of them; `names` are what the column `run` calls the run
-    of each manifest.  Notes on measured times and rates follow where the figure shows them.  With
-    `says_lengths` the lengths are named even where they vary: they are no axis.
+    Notes on measured times and rates follow where the figure shows them.  With `says_lengths` the lengths are
+    named even where they vary: they are no axis.
     """
-    columns = [name for name in PROBLEM_COLUMNS if name in {*_named(frame), *["seq_q"] * says_lengths}]
-    of_runs = _words_of_runs(frame, columns, _machines(manifests, names))
-    differing = _differing(of_runs)
-    shared = _words(frame, columns)
-    if not shared[DEVICE]:
-        shared[DEVICE] = ", ".join(_distinct(manifest.device for manifest in manifests))
-    sentences = ["; ".join(text for part, text in shared.items() if text and part not in differing)]
-    sentences += _said_of_each(of_runs)
+    columns = {*_named(frame), *["seq_q"] * says_lengths}
+    devices = _distinct(frame["device"].unique()) or _distinct(manifest.device for manifest in manifests)
+    problem = values_in_words(frame, [name for name in PROBLEM_COLUMNS if name in columns])
+    sentences = ["; ".join([", ".join(devices), *problem])]
     sentences.append("; ".join(_distinct(describe_code(manifest) for manifest in manifests)))
     if frame["time_s"].notna().any():
         if shows_rates:
@@ -80,46 +63,25 @@ def figure_caption(
     return " ".join(f"{sentence}." for sentence in sentences if sentence)
 
 
-def words_of_runs(frame: pd.DataFrame, besides: Collection[str] = ()) -> str:
-    """Return in what runs differ, as captions say it, `before: heads 8. after: heads 16.`; empty for nothing.
-
-    Columns of `besides` are left out.
-    """
-    columns = [column for column in _named(frame) if column not in besides]
-    return " ".join(f"{sentence}." for sentence in _said_of_each(_words_of_runs(frame, columns)))
-
-
-def said_of_runs(frame: pd.DataFrame) -> list[str]:
-    """Return the columns in which runs differ, and no rows of one run: the caption says them of each run.
-
-    There is none unless the series carry the names of their runs.
-    """
-    if RUN_LABEL not in frame:
-        return []
-    return [name for name in varying(frame, PROBLEM_COLUMNS) if not several_values(frame, RUN_COLUMNS, name)]
-
-
 def problem_words(frame: pd.DataFrame, columns: Iterable[str]) -> list[str]:
     """Return the values of those columns that are worth a word, `heads 2, 4`.
 
     That leaves out what is as usual: equal heads, widths and lengths of queries and keys, the default scale,
     no mask.
     """
-    return [_column_words(frame, column, frame) for column in _named(frame) if column in set(columns)]
+    return values_in_words(frame, [column for column in _named(frame) if column in set(columns)])
 
 
 def values_in_words(frame: pd.DataFrame, columns: Iterable[str]) -> list[str]:
     """Return the values of columns, `head dim 64, 128`."""
-    return [_column_words(frame, column, frame) for column in columns]
+    return [_column_words(frame, column) for column in columns]
 
 
-def forms_in_words(columns: Sequence[str], forms: Sequence[Sequence[Any]]) -> list[str]:
-    """Return combinations of values, `f32, causal mask, scale 0.125`; numbers that look alike are exact."""
-    texts = [distinct_texts(values) for values in zip(*forms, strict=True)]
+def forms_in_words(columns: Sequence[str], forms: Iterable[Sequence[Any]]) -> list[str]:
+    """Return combinations of values, `f32, causal mask, scale 0.125`."""
     return [
         ", ".join(
-            _with_name(column, _value_text(column, value, text_of))
-            for column, value, text_of in zip(columns, form, texts, strict=True)
+            _with_name(name, _value_text(name, value)) for name, value in zip(columns, form, strict=True)
         )
         for form in forms
     ]
@@ -171,25 +133,24 @@ def _with_name(column: str, text: str) -> str:
     return f"{text} mask" if column in ("mask", "causal") else f"{column.replace('_', ' ')} {text}"
 
 
-def _value_text(column: str, value: Any, text_of: Callable[[Any], str]) -> str:
+def _value_text(column: str, value: Any) -> str:
     if is_missing(value) or value == "":
         return NONE
     if column == "causal":
         return "causal" if value else "full"
-    return name_of_list(str(value)) if column in LISTS_OF_LENGTHS else in_words(value, text_of)
+    return name_of_list(str(value)) if column in LISTS_OF_LENGTHS else in_words(value)
 
 
-def _column_words(rows: pd.DataFrame, column: str, whole: pd.DataFrame) -> str:
-    """Return the values of a column with its name; numbers that look alike in the `whole` frame are exact."""
-    values = rows[column].dropna().unique().tolist()
+def _column_words(frame: pd.DataFrame, column: str) -> str:
+    """Return the values of a column with its name."""
+    values = frame[column].dropna().unique().tolist()
     is_text = any(isinstance(value, str) for value in values)
-    text_of = distinct_texts(whole[column].unique())
-    texts = [_value_text(column, value, text_of) for value in (values if is_text else sorted(values))]
+    texts = [_value_text(column, value) for value in (values if is_text else sorted(values))]
     if len(texts) > MOST_VALUES and not is_text:
         texts = [f"{texts[0]} … {texts[-1]}"]
-    if not values or (rows[column].isna().any() and column != "threads"):
+    if not values or (frame[column].isna().any() and column != "threads"):
         texts.append(NONE)
-    is_only_length = column == "seq_q" and bool((whole["seq_q"] == whole["seq_kv"]).all())
+    is_only_length = column == "seq_q" and bool((frame["seq_q"] == frame["seq_kv"]).all())
     return _with_name("seq" if is_only_length else column, ", ".join(texts))
 
 
@@ -199,7 +160,7 @@ def _named(frame: pd.DataFrame) -> list[str]:
 
 
 def _is_named(frame: pd.DataFrame, column: str) -> bool:
-    """Whether what a column holds is worth a word; lengths that vary within a run are an axis."""
+    """Whether what a column holds is worth a word; lengths that vary are an axis."""
     values = frame[column]
     if column in PARTS_OF_MASK:
         return several_values(frame, ["mask"], column)
@@ -210,57 +171,5 @@ def _is_named(frame: pd.DataFrame, column: str) -> bool:
     if column == "target":
         return values.nunique() > 1
     if column == "seq_q":
-        is_of_runs = RUN_LABEL in frame and not several_values(frame, RUN_COLUMNS, column)
-        return is_of_runs or values.nunique() == 1
+        return values.nunique() == 1
     return not bool((values.isna() | values.isin([False, "full"])).all())
-
-
-def _machines(manifests: Sequence[Manifest], names: Sequence[str]) -> dict[tuple[Hashable, Hashable], str]:
-    """Return the machine of each run, by experiment and run, where runs are of several."""
-    machines = [manifest.processor for manifest in manifests]
-    if len(set(machines)) < 2:
-        return {}
-    experiments = [manifest.experiment for manifest in manifests]
-    return dict(zip(zip(experiments, names, strict=False), machines, strict=False))
-
-
-def _words_of_runs(
-    frame: pd.DataFrame,
-    columns: Sequence[str],
-    machines: Mapping[tuple[Hashable, Hashable], str] | None = None,
-) -> dict[str, dict[str, str]]:
-    """Return the words of each of several runs, see `_words`, by the run's name."""
-    words = {}
-    for run, name in run_names(frame).items() if varying(frame, RUN_COLUMNS) else ():
-        rows = frame[(frame[list(RUN_COLUMNS)] == list(run)).all(axis="columns")]
-        label = str(rows[RUN_LABEL].iloc[0]) if RUN_LABEL in rows else name
-        words[label] = _words(rows, columns, (machines or {}).get(run), frame)
-    return words
-
-
-def _words(
-    rows: pd.DataFrame, columns: Sequence[str], machine: str | None = None, whole: pd.DataFrame | None = None
-) -> dict[str, str]:
-    """Return the devices, the machine where it is none of them, and the values of columns of some rows."""
-    devices = _distinct(rows["device"].unique())
-    if machine is not None and machine not in devices:
-        others = [name for name in devices if not machine.startswith(f"{name}, ")]
-        devices = [*others, f"machine {machine}"]
-    whole = rows if whole is None else whole
-    return {
-        DEVICE: ", ".join(devices),
-        **{column: _column_words(rows, column, whole) for column in columns},
-    }
-
-
-def _differing(words: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Return the parts of what is said of runs in which they differ."""
-    parts = list(next(iter(words.values()), ()))
-    return [part for part in parts if len({of_run[part] for of_run in words.values()}) > 1]
-
-
-def _said_of_each(words: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Return a sentence for each run on what differs between runs."""
-    differing = _differing(words)
-    texts = {name: "; ".join(filter(None, map(of_run.get, differing))) for name, of_run in words.items()}
-    return [f"{name}: {text}" for name, text in texts.items() if text]

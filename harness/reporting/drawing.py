@@ -145,7 +145,6 @@ def _sketch(
         facts = figure_caption(
             rows,
             runs.manifests,
-            names=runs.names,
             shows_times=figure.shows_times,
             shows_rates=figure.is_of_rates(settings),
             says_lengths=not figure.has_axis_of_lengths,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from harness.reporting.figures.embedding import read_embedded
-from harness.reporting.figures.origin import MOST_ROWS, TIME_DIGITS, Origin, RowOrigin, RunOrigin
-from harness.reporting.figures.origin import manifest_digest as digest_of
-from harness.reporting.units import EMPTY, is_number, significant, time_unit
+from harness.reporting.figures.origin import MOST_ROWS, Origin, RunOrigin, manifest_digest
+from harness.reporting.units import EMPTY, significant, time_unit
 from harness.results.run_folder import MANIFEST_FILE, RunFolder
-from harness.system.errors import HarnessError, InputError
+from harness.system.errors import InputError
 from harness.system.printable import shell_line
 
 DEPTHS = ("", "*/", "*/*/", "*/*/*/")
@@ -47,8 +47,6 @@ def explain(file: Path, roots: Sequence[Path]) -> Iterator[str]:
     for run, folder in zip(origin.runs, found_runs, strict=True):
         yield from _run_lines(run, folder, roots)
     yield from _row_lines(origin)
-    if all(found_runs):
-        yield from _differences(origin.rows, [run.folder for run in found_runs if run is not None])
     yield f"redraw    {redraw_line(origin, found_runs, file)}"
 
 
@@ -69,14 +67,16 @@ def find_run(run: RunOrigin, file: Path, roots: Sequence[Path]) -> FoundRun | No
 
     The one with the manifest of then is taken wherever it is; without one, that of the name.
     """
-    around = [folder for folder in file.absolute().parents[:2] if (folder / MANIFEST_FILE).is_file()]
-    candidates = [*around, *_runs_below(roots)]
+    folders = [folder for folder in file.absolute().parents[:2] if (folder / MANIFEST_FILE).is_file()]
+    for root, depth in itertools.product(roots, DEPTHS):
+        folders += (path.parent for path in sorted(root.glob(f"{depth}{MANIFEST_FILE}")))
     name = (run.experiment, run.run.rpartition("/")[2])
-    unchanged = [path for path in candidates if _digest(path) == run.manifest_digest]
-    named = [path for path in candidates if (path.parent.name, path.name) == name]
-    for path in (*(path for path in named if path in unchanged), *unchanged, *named):
+    is_unchanged = {folder: manifest_digest(folder) == run.manifest_digest for folder in folders}
+    is_named = {folder: (folder.parent.name, folder.name) == name for folder in folders}
+    candidates = [path for path in folders if is_unchanged[path] or is_named[path]]
+    for path in sorted(candidates, key=lambda path: (not is_unchanged[path], not is_named[path])):
         with contextlib.suppress(InputError):  # a manifest of another version
-            return FoundRun(RunFolder.open(_shown_path(path)), path in unchanged)
+            return FoundRun(RunFolder.open(_shown_path(path)), is_unchanged[path])
     return None
 
 
@@ -140,27 +140,6 @@ def _row_lines(origin: Origin) -> Iterator[str]:
         yield f"  {'  '.join(padded)}".rstrip()
 
 
-def _differences(rows: Iterable[RowOrigin], folders: Sequence[RunFolder]) -> Iterator[str]:
-    """Yield a line that says whether the runs still hold these rows."""
-    try:
-        now = {
-            (str(case), str(status), _rounded(time))
-            for folder in folders
-            for case, status, time in folder.table()[["case", "status", "time_s"]].itertuples(index=False)
-        }
-    except HarnessError as error:
-        yield f"          the rows of the run cannot be read: {error}"
-        return
-    others = [row.case for row in rows if (row.case, row.status, row.time_s) not in now]
-    if others:
-        shown = ", ".join(others[:5]) + (" …" if len(others) > 5 else "")
-        yield f"          {len(others)} of them are not in the run as they were drawn: {shown}"
-
-
-def _rounded(time: object) -> float | None:
-    return float(f"{time:.{TIME_DIGITS}g}") if is_number(time) else None
-
-
 def _assignments(settings: dict[str, Any]) -> Iterator[str]:
     """Yield settings as `--set` takes them; a text of one word needs no quotation marks."""
     for name, value in settings.items():
@@ -170,24 +149,6 @@ def _assignments(settings: dict[str, Any]) -> Iterator[str]:
             yield f"{name}={value}"
         else:
             yield f"{name}={json.dumps(value, ensure_ascii=False)}"
-
-
-def _runs_below(roots: Iterable[Path]) -> Iterator[Path]:
-    """Yield the runs that are found below folders; what vanishes during the search is none."""
-    for root in roots:
-        for depth in DEPTHS:
-            try:
-                manifests = sorted(root.glob(f"{depth}{MANIFEST_FILE}"))
-            except OSError:
-                continue
-            yield from (path.parent for path in manifests)
-
-
-def _digest(folder: Path) -> str | None:
-    try:
-        return digest_of(folder)
-    except OSError:
-        return None
 
 
 def _shown_path(path: Path) -> Path:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.reporting.frames import PROBLEM_COLUMNS, describe_problem, is_missing, records
-from harness.results.frame import dtype_of
 from harness.system.plurals import counted
-from harness.system.printable import install_line, markdown_code, markdown_text, shell_line
+from harness.system.printable import markdown_code, markdown_text
 from harness.system.status import FAILURES, Status
 
 if TYPE_CHECKING:
@@ -22,10 +20,6 @@ MOST_LISTED = 100
 OUTCOME_COLUMNS = ("status", "variant", "label", "phase", "reason", "rerun")
 NO_REASON = "no reason recorded"
 IN_THE_CSV = "results.csv lists them all"
-
-DISTRIBUTION = "attention-harness"
-INSTALL = re.compile(rf"install {DISTRIBUTION}\[([\w,-]+)\]")
-"""The reason of a case that lacks an optional package."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +38,7 @@ class Failure:
 def failures_of(frame: pd.DataFrame, most: int = MOST_LISTED) -> list[Failure]:
     """List failed cases one by one, at most so many, then others with a reason, grouped by what they share.
 
-    Others are unsupported cases, those that were built and not run, and those that passed without a time;
-    what lacks a package is not among them, see `missing_packages`.
+    Others are unsupported cases, those that were built and not run, and those that passed without a time.
     """
     failed = frame[frame["status"].isin([str(status) for status in FAILURES])]
     listed = [_failure(row) for row in records(failed.head(most)[_columns(frame)])]
@@ -55,43 +48,10 @@ def failures_of(frame: pd.DataFrame, most: int = MOST_LISTED) -> list[Failure]:
         for status, count in rest.items()
     ]
     is_other = (frame["status"] == Status.UNSUPPORTED) | frame["reason"].notna()
-    others = frame.loc[is_other & ~_lacks_package(frame), _columns(frame)].drop(failed.index, errors="ignore")
+    others = frame.loc[is_other, _columns(frame)].drop(failed.index, errors="ignore")
     others = others.assign(reason=others["reason"].fillna(NO_REASON), label=others["label"].astype(str))
     groups = others.groupby(["status", "label", "target", "reason"], sort=False)
     return listed + [_failure(records(rows.head(1))[0], len(rows)) for _, rows in groups]
-
-
-def missing_packages(frame: pd.DataFrame, *, is_pasted_here: bool = False) -> str | None:
-    """Return one line on the cases that need a package that is not installed, with the command for it.
-
-    Where the line is for whoever sits before this machine, the command is for the Python that runs now; files
-    name no path of a machine.  None where there are no such cases.
-    """
-    lacking = frame[_lacks_package(frame)]
-    if lacking.empty:
-        return None
-    extras = dict.fromkeys(
-        extra for reason in lacking["reason"].unique() for extra in INSTALL.findall(reason)[0].split(",")
-    )
-    variants = dict.fromkeys(map(str, lacking.sort_values("label")["variant"]))
-    packages = f"{DISTRIBUTION}[{','.join(extras)}]"
-    command = install_line(packages) if is_pasted_here else shell_line(["pip", "install", packages])
-    cases = counted(len(lacking), "case")
-    return (
-        f"not installed here: what {', '.join(variants)} need{'s' if len(variants) == 1 else ''} ({cases}); "
-        f"to have them: {command}"
-    )
-
-
-def without_missing(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows without those that `missing_packages` is about."""
-    return frame[~_lacks_package(frame)].reset_index(drop=True)
-
-
-def _lacks_package(frame: pd.DataFrame) -> pd.Series[bool]:
-    reasons = frame["reason"].where(frame["status"] == Status.UNSUPPORTED).astype(dtype_of("str"))
-    lacking = [reason for reason in reasons.dropna().unique() if INSTALL.fullmatch(reason)]
-    return reasons.isin(lacking)
 
 
 def print_failure_list(failures: list[Failure], console: Console) -> None:

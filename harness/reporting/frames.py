@@ -10,13 +10,12 @@ one table or figure to the next.
 from __future__ import annotations
 
 import math
-import re
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.problem.attention_problem import describe_fields
 from harness.problem.fields import problem_fields
+from harness.problem.names_of_values import name_of_float
 from harness.reporting.distinct import first_rows, has_one_value, numbered
 from harness.reporting.units import Unit, rate_unit, time_unit
 from harness.results.frame import PARAMETER_PREFIX, dtype_of, newest_of_each_case
@@ -59,9 +58,6 @@ TRUTHS = {"False": "no", "True": "yes"}
 
 RUN_COLUMNS = ("experiment", "run")
 
-START = re.compile(r"(?P<day>\d{4}-\d\d-\d\d)T(?P<time>\d\d-\d\d-\d\d(-\d+)?)")
-"""The name of a run that nobody has renamed."""
-
 RUN_LABEL = "run_label"
 """Column of a prepared frame whose series carry the names of runs: that name."""
 
@@ -92,7 +88,8 @@ def prepare(
     labels = _labels_without_run(members)
     prepared = prepared.assign(**{BASELINE_LABEL: _baseline_labels(prepared, codes, labels)})
     if run_labels or runs_must_be_told_apart(prepared):
-        runs = _run_of_each(members, run_labels or {})
+        names = {**run_names(members), **(run_labels or {})}
+        runs = [names[pair] for pair in zip(members["experiment"], members["run"], strict=True)]
         labels = [f"{label} ({run})" for label, run in zip(labels, runs, strict=True)]
         prepared = prepared.assign(
             **{RUN_LABEL: pd.Series(runs, dtype=dtype_of("str")).take(codes).to_numpy()}
@@ -116,39 +113,28 @@ def _with_usual_axes(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def runs_must_be_told_apart(frame: pd.DataFrame) -> bool:
-    """Whether rows of several runs would be mixed up in one series without the run in its name.
+    """Whether several runs measured one case, or ran the cases of one target on different devices.
 
-    So it is where several runs measured the same case, several experiments the same series (with other
-    heads or threads, perhaps), or one target's cases ran on different devices.  Runs of one experiment that
-    complete each other make one series.
+    Then their rows would be mixed up in one series without the run in its name.  Other runs complete each
+    other.
     """
     if frame.empty or len(frame.drop_duplicates(list(RUN_COLUMNS))) < 2:
         return False
-    if bool((frame.groupby("target")["device"].nunique() > 1).any()) or frame["case"].duplicated().any():
-        return True
-    _, members = _series(frame)
-    series = members.assign(series=_labels_without_run(members)).groupby("series")
-    return bool((series["experiment"].nunique() > 1).any())
+    devices = frame.groupby("target")["device"].nunique()
+    return bool(frame["case"].duplicated().any() or (devices > 1).any())
 
 
 def run_names(frame: pd.DataFrame) -> dict[tuple[Hashable, Hashable], str]:
-    """Return a short name of each (experiment, run) that tells it from the frame's others.
+    """Return the name of each (experiment, run) that tells it from the frame's others.
 
-    The experiment alone where each has one run; the run alone, without the date and the folders that all runs
-    share, where there is one experiment; else both.  By experiment, then by time.
+    It is the experiment where each has one run, the run where there is one experiment, else both.
     """
     runs = frame[list(RUN_COLUMNS)].drop_duplicates()
     pairs = sorted(zip(runs["experiment"], runs["run"], strict=True))
-    experiments = [str(experiment) for experiment, _ in pairs]
-    if len(set(experiments)) == len(pairs):
-        return dict(zip(pairs, experiments, strict=True))
-    times = _without_common_parts([str(run) for _, run in pairs])
-    if len(set(experiments)) == 1:
-        return dict(zip(pairs, times, strict=True))
-    return {
-        pair: experiment if experiments.count(experiment) == 1 else f"{experiment} {time}"
-        for pair, experiment, time in zip(pairs, experiments, times, strict=True)
-    }
+    experiments = {experiment for experiment, _ in pairs}
+    if len(experiments) == len(pairs):
+        return {pair: str(pair[0]) for pair in pairs}
+    return {pair: str(pair[1]) if len(experiments) == 1 else f"{pair[0]} {pair[1]}" for pair in pairs}
 
 
 def select_variants(frame: pd.DataFrame, wanted: Sequence[str] | None) -> pd.DataFrame:
@@ -238,28 +224,12 @@ def format_value(value: Any) -> str:
     value = _of_python(value)
     if isinstance(value, float) and math.isfinite(value) and value == int(value):
         return str(int(value))
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return name_of_float(value) if isinstance(value, float) else str(value)
 
 
-def in_words(value: Any, text_of: Callable[[Any], str] = format_value) -> str:
-    """Return a problem value as people read it: `yes` and `no` for truth values, else what `text_of` says."""
-    return TRUTHS.get(str(value)) or text_of(value)
-
-
-def distinct_texts(values: Iterable[Any]) -> Callable[[Any], str]:
-    """Return what formats values as `format_value` does, and exactly where two of them would look alike."""
-    counts = Counter(format_value(value) for value in set(values) if not is_missing(value))
-
-    def text_of(value: Any) -> str:
-        return _exact_value(value) if counts[format_value(value)] > 1 else format_value(value)
-
-    return text_of
-
-
-def _exact_value(value: Any) -> str:
-    """Format a parameter as `format_value` does, with as many digits as tell it from any other number."""
-    value, text = _of_python(value), format_value(value)
-    return text if not isinstance(value, float) or float(text) == value else repr(value)
+def in_words(value: Any) -> str:
+    """Return a problem value as people read it: `yes` and `no` for truth values."""
+    return TRUTHS.get(str(value)) or format_value(value)
 
 
 def _of_python(value: Any) -> Any:
@@ -282,12 +252,6 @@ def _series(frame: pd.DataFrame) -> tuple[np.ndarray, pd.DataFrame]:
     return codes, frame.iloc[first_rows(codes)].reset_index(drop=True)
 
 
-def _run_of_each(members: pd.DataFrame, run_labels: RunLabels) -> list[str]:
-    """Return what the run of each series is called; `members` holds one row of each series."""
-    names = {**run_names(members), **run_labels}
-    return [names[pair] for pair in zip(members["experiment"], members["run"], strict=True)]
-
-
 def _labels_without_run(members: pd.DataFrame) -> list[str]:
     """Return the label of each series, of which `members` holds one row each, without its run.
 
@@ -303,7 +267,7 @@ def _labels_without_run(members: pd.DataFrame) -> list[str]:
         words = [str(row["variant"])]
         for column in varying_parameters[str(row["variant"])]:
             if not is_missing(row[column]):
-                words.append(f"{column.removeprefix(PARAMETER_PREFIX)}={_exact_value(row[column])}")
+                words.append(f"{column.removeprefix(PARAMETER_PREFIX)}={format_value(row[column])}")
         labels.append(" ".join(words))
     return labels
 
@@ -316,21 +280,6 @@ def _baseline_labels(frame: pd.DataFrame, codes: np.ndarray, labels: Sequence[st
     label_by_case = dict(zip(frame["case"], (labels[code] for code in codes), strict=True))
     compared_with = frame["baseline_case"].map(label_by_case).astype(dtype_of("str"))
     return compared_with.fillna(frame["baseline"])
-
-
-def _without_common_parts(runs: Sequence[str]) -> list[str]:
-    """Return the names of runs without what all end with, `node1` of `node1/sweep/2026-11-21T12-29-35`.
-
-    Names that are all of one day, `2026-11-21T12-29-35`, lose the date.
-    """
-    parts = [run.split("/") for run in runs]
-    while len({names[-1] for names in parts}) == 1 and all(len(names) > 1 for names in parts):
-        parts = [names[:-1] for names in parts]
-    names = ["/".join(own) for own in parts]
-    times = [START.fullmatch(name) for name in names]
-    if len({time and time["day"] for time in times}) > 1:
-        return names
-    return [time["time"] if time else name for time, name in zip(times, names, strict=True)]
 
 
 def _label_order(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from harness.reporting.figures.embedding import embedded
 from harness.reporting.frames import PROBLEM_COLUMNS, is_missing, labels_in, records, varying
-from harness.reporting.panel_tables import PanelTable, marks_explained, notes_on_runs
-from harness.reporting.report_tables import ReportTables
+from harness.reporting.panel_tables import PanelTable, marks_explained
+from harness.reporting.tables import Summary
 from harness.reporting.units import is_number
 from harness.system.printable import printable
 
@@ -60,23 +60,19 @@ def latex_text(text: object) -> str:
     return "".join(SPECIAL.get(letter, letter) for letter in printable(str(text)))
 
 
-def summary_latex(tables: ReportTables) -> Iterator[str]:
+def summary_latex(panels: Sequence[PanelTable], summary: Summary) -> Iterator[str]:
     """Yield the lines of a run's tables: one for each panel, then one with a row for each case."""
     yield from (PREAMBLE, READ)
-    if tables.missing is not None:
-        yield f"% {printable(tables.missing)}"
-    for panel in tables.panels:
-        yield from _panel(panel)
-    notes = [*notes_on_runs(tables.panels), *marks_explained([panel.texts() for panel in tables.panels])]
-    yield from (f"% {printable(note)}" for note in notes)
-    summary = tables.summary
-    if summary is None:
-        return
+    for panel in panels:
+        yield from ("", f"% {printable(panel.title)}")
+        rows = [(label, *cells) for label, cells in panel.rows.items()]
+        yield from tabular(("variant", *panel.places), rows, [False, *(True for _ in panel.places)])
+    yield from (f"% {note}" for note in marks_explained([panel.rows for panel in panels]))
     yield from ("", f"% {printable(summary.title)}")
     yield from tabular(summary.headers, summary.rows, [column.is_number for column in summary.columns])
     if summary.hidden:
-        yield f"% and {summary.hidden} more rows in summary.csv"
-    yield from (f"% {printable(note)}" for note in summary.notes)
+        yield f"% and {summary.hidden} more rows in results.csv"
+    yield from (f"% {note}" for note in summary.notes)
 
 
 def tabular(headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> list[str]:
@@ -112,12 +108,6 @@ def plot_data(rows: pd.DataFrame, columns: Sequence[str], origin: str) -> Iterat
         cells = [label, numbers[label], *(row[name] for name in (*problem, *wanted))]
         cells += [distance for name in bounded for distance in _distances(row, name)]
         yield " ".join(map(_cell, cells))
-
-
-def _panel(panel: PanelTable) -> Iterator[str]:
-    yield from ("", f"% {printable(panel.title)}")
-    rows = [(label, *cells) for label, cells in zip(panel.labels(), panel.texts(), strict=True)]
-    yield from tabular(("variant", *panel.places), rows, [False, *(True for _ in panel.places)])
 
 
 def _matching(frame: pd.DataFrame, column: str) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness import plugins
-from harness.reporting.csv_tables import full_csv, summary_csv
+from harness.reporting.csv_tables import full_csv
 from harness.reporting.drawing import (
     Drawn,
     check_wanted,
@@ -21,12 +20,11 @@ from harness.reporting.drawing import (
     require_overlay,
     with_assignments,
 )
-from harness.reporting.failures import failures_of, missing_packages, print_failure_list
+from harness.reporting.failures import failures_of, print_failure_list
 from harness.reporting.figures.base import USUAL_FORMATS, check_formats
 from harness.reporting.html.page import html_page
 from harness.reporting.latex import summary_latex
-from harness.reporting.panel_tables import rich_panel, terminal_notes
-from harness.reporting.report_tables import ReportTables, report_tables
+from harness.reporting.panel_tables import PanelTable, marks_explained, panel_tables, rich_panel
 from harness.reporting.runs import Runs, read_runs
 from harness.reporting.summary_columns import summary_title
 from harness.reporting.summary_text import figures_markdown, summary_markdown
@@ -37,13 +35,11 @@ from harness.system.printable import shell_line
 from harness.system.storage.replacing import remove_leftovers, write_text
 
 if TYPE_CHECKING:
-    import pandas as pd
     from rich.console import Console
 
     from harness.experiment.experiment import Experiment
 
 SUMMARY_MARKDOWN = "summary.md"
-SUMMARY_CSV = "summary.csv"
 SUMMARY_LATEX = "summary.tex"
 RESULTS_CSV = "results.csv"
 PAGE = "report.html"
@@ -62,7 +58,6 @@ class ReportPaths:
 
     folder: Path
     summary_markdown: Path
-    summary_csv: Path
     results_csv: Path
     figures: Mapping[str, tuple[Path, ...]]
     """Files of each figure, one per format."""
@@ -96,10 +91,10 @@ def make_report(
     """
     check_formats(formats)
     runs = read_runs(folders, labels)
-    folder, tables = _report_folder(runs, out), report_tables(runs.frame)
+    folder, panels = _report_folder(runs, out), panel_tables(runs.frame)
     wanted = runs.figures if experiment is None else experiment.figures
-    paths = _write(runs, tables, folder, formats, wanted, published=published)
-    print_tables(runs, tables, _console(), by_row=by_row)
+    paths = _write(runs, panels, folder, formats, wanted, published=published)
+    print_tables(runs, panels, _console(), by_row=by_row)
     return paths
 
 
@@ -149,40 +144,33 @@ def _report_folder(runs: Runs, out: str | Path | None) -> Path:
 
 def _write(
     runs: Runs,
-    tables: ReportTables,
+    panels: Sequence[PanelTable],
     folder: Path,
     formats: Sequence[str],
     wanted: Mapping[str, Mapping[str, Any]],
     *,
     published: bool,
 ) -> ReportPaths:
-    """Write the tables, then draw the figures, then write the text again, with the figures, and the page.
-
-    A thread writes the CSV files meanwhile.  Of long runs they are much of the work, nearly all of it
-    pyarrow's and the disk's, which leave the interpreter to the rest.
-    """
-    text = folder / SUMMARY_MARKDOWN
+    """Write the tables, then draw the figures, then write the text again, with the figures, and the page."""
+    text, summary = folder / SUMMARY_MARKDOWN, summarize(runs.frame)
     with _written_to(folder, runs):
         if folder.parent in runs.folders:
             remove_leftovers(folder, LONGEST_REPORT_S)
         folder.mkdir(parents=True, exist_ok=True)
-        with ThreadPoolExecutor(max_workers=1) as beside:
-            csv_files = beside.submit(_write_csv_files, folder.absolute(), runs.frame)
-            summary = summary_markdown(runs, tables)
-            write_text(text, summary)
-            write_text(folder / SUMMARY_LATEX, "".join(f"{line}\n" for line in summary_latex(tables)))
-            drawn = draw_figures(runs, wanted, folder, formats, published=published)
-            if folder.parent in runs.folders:
-                written = [path for paths in drawn.files.values() for path in paths]
-                changed = max((path / RESULTS_FILE).stat().st_mtime_ns for path in runs.folders)
-                drawn.notes += remove_outdated(folder, written, changed)
-            write_text(text, summary + figures_markdown(runs, drawn))
-            html = _write_page(folder / PAGE, runs, tables, drawn)
-            csv_files.result()
+        tables = summary_markdown(runs, panels, summary)
+        write_text(text, tables)
+        write_text(folder / SUMMARY_LATEX, "".join(f"{line}\n" for line in summary_latex(panels, summary)))
+        write_text(folder / RESULTS_CSV, full_csv(runs.frame))
+        drawn = draw_figures(runs, wanted, folder, formats, published=published)
+        if folder.parent in runs.folders:
+            written = [path for paths in drawn.files.values() for path in paths]
+            changed = max((path / RESULTS_FILE).stat().st_mtime_ns for path in runs.folders)
+            drawn.notes += remove_outdated(folder, written, changed)
+        write_text(text, tables + figures_markdown(drawn))
+        html = _write_page(folder / PAGE, runs, panels, drawn)
     return ReportPaths(
         folder=folder,
         summary_markdown=text,
-        summary_csv=folder / SUMMARY_CSV,
         results_csv=folder / RESULTS_CSV,
         figures=drawn.files,
         skipped=drawn.skipped,
@@ -191,19 +179,14 @@ def _write(
     )
 
 
-def _write_page(path: Path, runs: Runs, tables: ReportTables, drawn: Drawn) -> Path | None:
+def _write_page(path: Path, runs: Runs, panels: Sequence[PanelTable], drawn: Drawn) -> Path | None:
     """Write the page, or note why there is none; the rest of a report does not depend on it."""
     try:
-        write_text(path, html_page(runs, tables, drawn))
+        write_text(path, html_page(runs, panels, drawn))
     except HarnessError as error:
         drawn.notes.append(f"{path.name} not written: {error}")
         return None
     return path
-
-
-def _write_csv_files(folder: Path, rows: pd.DataFrame) -> None:
-    for name, text in ((SUMMARY_CSV, summary_csv(rows)), (RESULTS_CSV, full_csv(rows))):
-        write_text(folder / name, text)
 
 
 @contextmanager
@@ -220,27 +203,25 @@ def _written_to(folder: Path, runs: Runs) -> Iterator[None]:
         raise InputError(f"{folder}: {reason}{elsewhere}") from error
 
 
-def print_tables(runs: Runs, tables: ReportTables, console: Console, *, by_row: bool = False) -> None:
+def print_tables(runs: Runs, panels: Sequence[PanelTable], console: Console, *, by_row: bool = False) -> None:
     """Print what runs measured, then what did not pass.
 
     That is a table of variants and lengths for each panel; where nothing was timed, or by choice, a row for
     each case.  What is wider than the terminal stays whole: its numbers are never cut.
     """
     show = partial(console.print, markup=False, highlight=False, soft_wrap=True)
-    if tables.missing is not None:
-        show(missing_packages(runs.frame, is_pasted_here=True))
-    if tables.panels and not by_row:
-        show(summary_title(tables.rows))
-        for panel in tables.panels:
-            console.print(rich_panel(panel, console.width), soft_wrap=True)
-        for note in terminal_notes(tables.panels, console.width):
+    if panels and not by_row:
+        show(summary_title(runs.frame))
+        for panel in panels:
+            console.print(rich_panel(panel), soft_wrap=True)
+        for note in marks_explained([panel.rows for panel in panels]):
             show(note)
-    elif not tables.rows.empty:
-        summary = summarize(tables.rows, MOST_ROWS_PRINTED)
-        console.print(rich_table(summary, console.width), soft_wrap=True)
+    else:
+        summary = summarize(runs.frame, MOST_ROWS_PRINTED)
+        console.print(rich_table(summary), soft_wrap=True)
         if summary.hidden:
-            show(f"and {summary.hidden} more rows, all of them in {SUMMARY_CSV}")
-    print_failure_list(failures_of(tables.rows), console)
+            show(f"and {summary.hidden} more rows, all of them in {RESULTS_CSV}")
+    print_failure_list(failures_of(runs.frame), console)
     for note in (*runs.notes, *runs.remarks):
         show(note)
 

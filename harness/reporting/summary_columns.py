@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from harness.reporting.beside_the_clock import MEASURED
 from harness.reporting.frames import (
     BASELINE_LABEL,
     PROBLEM_COLUMNS,
-    distinct_texts,
     in_words,
     is_missing,
     records,
@@ -37,8 +37,8 @@ SAME_SCALE = 1e-9
 
 SAME_UNLESS_SAID = {"kv_heads": "heads", "head_dim_v": "head_dim", "seq_kv": "seq_q"}
 HEADERS = {"seq_q": "seq"}
-SPEEDUP, SPEEDUP_INTERVAL = "speedup", "speedup_low"
-"""The frame's columns that two columns of the summary show."""
+SPEEDUP = "speedup"
+"""The frame's column whose cells may have a mark."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ class Column:
     end: str | None = None
     """Column of the other end, where the cells are intervals."""
     is_number: bool = True
-    dispensable: int = 0
-    """What a narrow terminal leaves out: the highest first, never 0."""
+    on_terminal: bool = True
+    """Whether a terminal has room for it; files have all columns."""
 
     def cell(self, row: dict[str, Any]) -> str:
         """Return how the cell of a row reads."""
@@ -101,7 +101,7 @@ def problem_columns(frame: pd.DataFrame) -> list[Column]:
         Column(
             header=HEADERS.get(name, name),
             source=name,
-            text=partial(in_words, text_of=distinct_texts(frame[name].unique())),
+            text=in_words,
             is_number=is_numeric_dtype(frame[name].dtype) and not is_bool_dtype(frame[name].dtype),
         )
         for name in changing
@@ -114,30 +114,33 @@ def measured_columns(frame: pd.DataFrame) -> list[Column]:
     baselines = list(frame[BASELINE_LABEL].dropna().unique())
     against = f"\nvs {baselines[0]}" if len(baselines) == 1 else ""
     time_interval = partial(interval, factor=time.factor)
-    of_code = 9 if frame["time_s"].notna().any() else 4
+    of_code = not frame["time_s"].notna().any()
     columns = [
         Column("variant", "label", str, is_number=False),
         Column("status", "status", str, is_number=False),
-        Column("error /\ntolerance", "error_ratio", beside_limit, dispensable=5),
+        Column("error /\ntolerance", "error_ratio", beside_limit),
         Column(f"time ({time.symbol})", "time_s", partial(scaled, factor=time.factor)),
-        Column("time\n[95 %]", "time_low_s", time_interval, "time_high_s", dispensable=8),
-        Column(rate.symbol, "tflops", partial(scaled, factor=rate.factor), dispensable=2),
-        Column("% of\npeak", "fraction_of_peak", percent, dispensable=4),
+        Column("time\n[95 %]", "time_low_s", time_interval, "time_high_s", on_terminal=False),
+        Column(rate.symbol, "tflops", partial(scaled, factor=rate.factor)),
+        Column("% of\npeak", "fraction_of_peak", percent),
         *([Column("baseline", BASELINE_LABEL, str, is_number=False)] if len(baselines) > 1 else []),
         Column(f"speed-up{against}", SPEEDUP),
-        Column("speed-up\n[95 %]", SPEEDUP_INTERVAL, interval, "speedup_high", dispensable=7),
-        Column("recompute", "recompute_factor", dispensable=6),
-        Column("registers", "registers", _whole, dispensable=of_code),
-        Column("spills", "spills", _whole, dispensable=of_code),
-        Column("accumulator\nregisters", "accumulator_registers", _whole, dispensable=of_code),
-        Column("scalar\nregisters", "scalar_registers", _whole, dispensable=of_code),
-        Column("scratch\n(B)", "scratch_bytes", _whole, dispensable=of_code),
-        Column("shared\n(KiB)", "shared_bytes", partial(scaled, factor=1 / 1024), dispensable=of_code),
-        Column("occupancy\n(%)", "occupancy", percent, dispensable=of_code),
-        Column("bank\nconflicts", "bank_conflicts", _whole, dispensable=of_code),
-        Column("modelled\n% of peak", "model.fraction_of_peak", percent, dispensable=of_code),
-        Column("noise\n(%)", "noise", partial(percent, digits=2), dispensable=3),
-        Column("busy", "busy", lambda busy: "busy" if busy else "no", is_number=False, dispensable=1),
+        Column("speed-up\n[95 %]", "speedup_low", interval, "speedup_high", on_terminal=False),
+        Column("recompute", "recompute_factor", on_terminal=False),
+        Column("registers", "registers", _whole, on_terminal=of_code),
+        Column("spills", "spills", _whole, on_terminal=of_code),
+        Column("accumulator\nregisters", "accumulator_registers", _whole, on_terminal=of_code),
+        Column("scalar\nregisters", "scalar_registers", _whole, on_terminal=of_code),
+        Column("scratch\n(B)", "scratch_bytes", _whole, on_terminal=of_code),
+        Column("shared\n(KiB)", "shared_bytes", partial(scaled, factor=1 / 1024), on_terminal=of_code),
+        Column("occupancy\n(%)", "occupancy", percent, on_terminal=of_code),
+        Column("bank\nconflicts", "bank_conflicts", _whole, on_terminal=of_code),
+        Column("modelled\n% of peak", "model.fraction_of_peak", percent, on_terminal=of_code),
+        Column("modelled\n% of peak of a call", "model.grid_fraction_of_peak", percent, on_terminal=False),
+        Column("measured\n% of peak by clock", MEASURED, percent, on_terminal=False),
+        Column("clock\n(MHz)", "clock_mhz", on_terminal=False),
+        Column("noise\n(%)", "noise", partial(percent, digits=2), on_terminal=False),
+        Column("busy", "busy", lambda busy: "busy" if busy else "no", is_number=False),
     ]
     return [column for column in columns if column.source in frame and frame[column.source].notna().any()]
 

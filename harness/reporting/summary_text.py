@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from harness.reporting.beside_the_clock import markdown_beside_the_clock
 from harness.reporting.captions import describe_code, describe_commands
 from harness.reporting.failures import failures_of, markdown_failures
-from harness.reporting.panel_tables import PanelTable, markdown_panel, notes_on_rates, notes_on_runs
-from harness.reporting.report_tables import MOST_ROWS, ReportTables
-from harness.reporting.tables import Summary, markdown_table
+from harness.reporting.panel_tables import PanelTable, markdown_panel, marks_explained
+from harness.reporting.tables import MOST_ROWS, Summary, markdown_table
 from harness.system.printable import markdown_code, markdown_text
 
 if TYPE_CHECKING:
@@ -22,13 +20,8 @@ if TYPE_CHECKING:
 PANELS_READ = "Throughput and speed-ups: higher is better."
 SUMMARY_READ = "Times: lower is better. Rates and speed-ups: higher is better."
 
-CLOCK_READ = (
-    "What a model predicts of the main loop, and of a call whose workgroups do equal work, and what was "
-    "measured, each as a share of the dense peak at the clock that was read."
-)
 
-
-def summary_markdown(runs: Runs, tables: ReportTables) -> str:
+def summary_markdown(runs: Runs, panels: Sequence[PanelTable], summary: Summary) -> str:
     """Return the report's text without its figures."""
     questions = dict.fromkeys(
         f"**{markdown_text(run.experiment)}**: {markdown_text(run.question)}" for run in runs.manifests
@@ -38,26 +31,21 @@ def summary_markdown(runs: Runs, tables: ReportTables) -> str:
         f"{describe_code(run)}, {describe_commands(run, markdown_code)}"
         for name, run in zip(runs.names, runs.manifests, strict=True)
     ]
-    missing = tables.missing
     parts = [
         f"# {', '.join(dict.fromkeys(markdown_text(run.experiment) for run in runs.manifests))}",
         "\n\n".join(questions),
         "\n".join(origins),
         *map(markdown_text, runs.remarks),
-        *([f"{missing[:1].upper()}{missing[1:]}"] if missing else []),
-        *_panels(tables.panels),
-        *([] if tables.summary is None else _summary(tables.summary, tables.rows)),
+        *_panels(panels),
+        *_summary(summary, runs.frame),
     ]
-    table = markdown_beside_the_clock(tables.rows.head(MOST_ROWS), runs.manifests)
-    if table:
-        parts += ["## The model beside the clock", CLOCK_READ, table.rstrip()]
-    failures = markdown_failures(failures_of(tables.rows, MOST_ROWS)).rstrip()
+    failures = markdown_failures(failures_of(runs.frame, MOST_ROWS)).rstrip()
     if failures:
         parts += ["## Not passed", failures]
     return "\n\n".join(parts) + "\n"
 
 
-def figures_markdown(runs: Runs, drawn: Drawn) -> str:
+def figures_markdown(drawn: Drawn) -> str:
     """Return what follows on the figures, those that were not drawn among them."""
     parts = ["\n## Figures"] if drawn.files or drawn.skipped else []
     for name, files in drawn.files.items():
@@ -72,13 +60,12 @@ def _panels(panels: Sequence[PanelTable]) -> list[str]:
     parts = ["## Variants and lengths", PANELS_READ] if panels else []
     for panel in panels:
         parts += [f"**{markdown_text(panel.title)}**", markdown_panel(panel).rstrip()]
-    parts += map(markdown_text, notes_on_runs(panels))
-    return [*parts, *notes_on_rates(panels)]
+    return [*parts, *marks_explained([panel.with_intervals for panel in panels])]
 
 
 def _summary(summary: Summary, rows: pd.DataFrame) -> list[str]:
     """Return the summary row by row, with its title, below a heading."""
     legend = [SUMMARY_READ] if bool(rows["time_s"].notna().any()) else []
     parts = ["## Summary", markdown_text(summary.title), *legend, markdown_table(summary).rstrip()]
-    parts += [f"And {summary.hidden} more rows in `summary.csv`."] if summary.hidden else []
+    parts += [f"And {summary.hidden} more rows in `results.csv`."] if summary.hidden else []
     return [*parts, *map(markdown_text, summary.notes)]

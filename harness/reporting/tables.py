@@ -1,8 +1,7 @@
-"""The summary of a run, one row per problem and variant: terminal, Markdown and CSV.
+"""The summary of a run, one row per problem and variant, for terminal, Markdown and LaTeX.
 
-All three show the same columns.  Terminal and Markdown round to three significant digits, with the unit in
-the header and `–` where nothing was measured, and show no more rows than a person reads; the CSV keeps all
-rows, in base units.
+All round to three significant digits, with the unit in the header and `–` where nothing was measured, and
+show no more rows than a person reads; `results.csv` keeps all rows, in base units.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from harness.reporting.frames import is_own_baseline, records
 from harness.reporting.measurement_notes import too_low_peak_notes
 from harness.reporting.summary_columns import (
     SPEEDUP,
-    SPEEDUP_INTERVAL,
     Column,
     measured_columns,
     problem_columns,
@@ -31,6 +29,8 @@ if TYPE_CHECKING:
 
 STATUS_STYLES = {"passed": "green", "emulated": "cyan", "built": "blue", "unsupported": "dim"}
 FAILURE_STYLE = "bold red"
+MOST_ROWS = 2000
+"""Of a run with more rows, or failures, texts have the first; the CSV file has all."""
 
 
 @dataclass(frozen=True)
@@ -60,67 +60,74 @@ class Summary:
         return index == 0 or self.rows[index][part] != self.rows[index - 1][part]
 
 
-def summarize(frame: pd.DataFrame, most_rows: int | None = None) -> Summary:
-    """Build the summary of a prepared frame, see `harness.reporting.frames.prepare`.
-
-    It has a row for each of the frame's, or for so many of the first.
-    """
+def summarize(frame: pd.DataFrame, most_rows: int = MOST_ROWS) -> Summary:
+    """Build the summary of the first rows of a prepared frame, see `harness.reporting.frames.prepare`."""
     problem = problem_columns(frame)
     columns = [*problem, *measured_columns(frame)]
-    shown = frame.head(len(frame) if most_rows is None else most_rows)
-    rows = records(shown)
+    rows = records(frame.head(most_rows))
     return Summary(
         title=summary_title(frame),
         columns=tuple(columns),
         rows=tuple(tuple(column.cell(row) for column in columns) for row in rows),
         problem_columns=len(problem),
-        hidden=len(frame) - len(shown),
+        hidden=len(frame) - len(rows),
         unclear=tuple(_is_unclear(row) for row in rows),
         notes=tuple(f"{note}." for note in too_low_peak_notes(frame)),
     )
 
 
-def rich_table(summary: Summary, width: int) -> Table:
-    """Return the summary as a table for a terminal of this width.
+def rich_table(summary: Summary) -> Table:
+    """Return the columns of the summary that a terminal has room for.
 
-    Numbers are never cut: where the width does not suffice, whole columns are left out, the most
-    dispensable first, and the caption names them.  Where the interval of speed-ups is left out, a mark says
-    which of them may be none.
+    Instead of the interval of a speed-up a mark says whether it may be none.
+    """
+    from rich.text import Text
+
+    marks = [UNCLEAR if unclear else "" for unclear in summary.unclear]
+    shown = [index for index, column in enumerate(summary.columns) if column.on_terminal]
+    columns = [summary.columns[index] for index in shown]
+    rows = [
+        [
+            marks[number] * (column.source == SPEEDUP) + row[index]
+            for index, column in zip(shown, columns, strict=True)
+        ]
+        for number, row in enumerate(summary.rows)
+    ]
+    table = whole_table(summary.title, [(column.header, column.is_number) for column in columns], rows)
+    table.caption = "\n".join([*[UNCLEAR_NOTE] * any(marks), *summary.notes])
+    status = [column.source for column in columns].index("status")
+    for number, row in enumerate(rows):
+        if summary.begins_problem(number):
+            table.add_section()
+        else:
+            row[: summary.problem_columns] = [""] * summary.problem_columns
+        cells = list(map(Text, row))
+        cells[status].style = STATUS_STYLES.get(row[status], FAILURE_STYLE)
+        table.add_row(*cells)
+    return table
+
+
+def whole_table(title: str, columns: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]]) -> Table:
+    """Return a table for a terminal that has room for these rows and none of them yet; it cuts no cell.
+
+    `columns` are the headers, and whether numbers stand below them.
     """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    widths = _column_widths(summary)
-    shown, left_out = _columns_that_fit(summary, widths, width)
-    shows_intervals = any(summary.columns[index].source == SPEEDUP_INTERVAL for index in shown)
-    marks = ["" if shows_intervals or not unclear else UNCLEAR for unclear in summary.unclear]
-    notes = [f"left out for width: {', '.join(left_out)}"] * bool(left_out)
-    notes += [*[UNCLEAR_NOTE] * any(marks), *summary.notes]
     table = Table(
-        title=Text(summary.title, style="table.title"),
+        title=Text(title, style="table.title"),
         title_justify="left",
-        caption=Text("\n".join(notes), style="table.caption") if notes else None,
         caption_justify="left",
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
         pad_edge=False,
     )
-    for index in shown:
-        column = summary.columns[index]
-        justify: Literal["left", "right"] = "right" if column.is_number else "left"
-        table.add_column(Text(column.header), justify=justify, no_wrap=True, min_width=widths[index])
-    status = summary.headers.index("status")
-    for number, row in enumerate(summary.rows):
-        if number and summary.begins_problem(number):
-            table.add_section()
-        cells = []
-        for index in shown:
-            repeated = index < summary.problem_columns and not summary.begins_problem(number)
-            style = STATUS_STYLES.get(row[status], FAILURE_STYLE) if index == status else ""
-            mark = marks[number] if summary.columns[index].source == SPEEDUP else ""
-            cells.append(Text("" if repeated else mark + row[index], style=style))
-        table.add_row(*cells)
+    for index, (header, numeric) in enumerate(columns):
+        width = max(map(len, [*header.split("\n"), *(row[index] for row in rows)]))
+        justify: Literal["left", "right"] = "right" if numeric else "left"
+        table.add_column(Text(header), justify=justify, no_wrap=True, min_width=width)
     return table
 
 
@@ -129,26 +136,6 @@ def _is_unclear(row: dict[str, Any]) -> bool:
     if not is_number(row["speedup"]) or is_own_baseline(row):
         return False
     return is_unclear(row["speedup_low"], row["speedup_high"])
-
-
-def _column_widths(summary: Summary) -> list[int]:
-    return [
-        max(len(text) for text in (*column.header.split("\n"), *(row[index] for row in summary.rows)))
-        for index, column in enumerate(summary.columns)
-    ]
-
-
-def _columns_that_fit(summary: Summary, widths: Sequence[int], width: int) -> tuple[list[int], list[str]]:
-    """Return the indices of the columns to show, and the headers of those left out."""
-    shown = list(range(len(summary.columns)))
-    left_out = []
-    while 1 + sum(widths[index] + 2 for index in shown) > width:
-        most_dispensable = max(shown, key=lambda index: summary.columns[index].dispensable)
-        if summary.columns[most_dispensable].dispensable == 0:
-            break
-        shown.remove(most_dispensable)
-        left_out.append(summary.headers[most_dispensable])
-    return shown, left_out
 
 
 def markdown_table(summary: Summary) -> str:

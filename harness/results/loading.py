@@ -1,6 +1,6 @@
 """Which run a path means, and the rows of one or several runs as a table."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,37 +35,35 @@ def different_runs(runs: Iterable[RunFolder]) -> list[RunFolder]:
     return list({run.path.resolve(): run for run in runs}.values())
 
 
-def choice_of(path: str | Path, finished: Collection[str], *, is_timed: bool = True) -> list[str]:
-    """Return what `load` leaves unsaid, a line each: which run it takes of several, what that run lacks.
+def choice_of(path: Path, run: RunFolder, rows: "pandas.DataFrame") -> list[str]:
+    """Return what the rows of a run that stands for `path` leave unsaid, a line each.
 
-    `finished` are the cases that it returned, `is_timed` says whether one of them has a time.
+    That is which run it is of several, and what it lacks.
     """
-    folder = open_run(Path(path))
     lines = []
-    runs = [folder.path] if folder.path == Path(path) else run_paths(Path(path))
-    others = [run for run in runs if run != folder.path]
+    runs = [] if run.path == path else run_paths(path)
+    others = [other for other in runs if other != run.path]
     if others:
-        names = ", ".join(run.name for run in others[:3]) + (" …" if len(others) > 3 else "")
-        which = "newest" if folder.path == runs[0] else "newest with rows"
-        lines.append(f"{folder.path}: the {which} of {len(runs)} runs; not loaded: {names}")
-    untimed = None if is_timed else untimed_note(path, folder)
-    lines += [untimed] if untimed is not None else []
-    missing = sum(case not in finished for case in folder.manifest.planned or ())
+        names = ", ".join(other.name for other in others[:3]) + (" …" if len(others) > 3 else "")
+        lines.append(f"{run.path}: the newest of {len(runs)} runs; not loaded: {names}")
+    untimed = None if rows["time_s"].notna().any() else untimed_note(path, run)
+    lines += [] if untimed is None else [untimed]
+    missing = len(set(run.manifest.planned or ()).difference(rows["case"]))
     if missing:
-        lines.append(f"{folder.path}: not run yet: {counted(missing, 'planned case')}; --resume goes on")
-    if folder.manifest.left_out:
-        left_out = counted(folder.manifest.left_out, "case")
-        lines.append(f"{folder.path}: not asked for: {left_out} of the experiment")
+        lines.append(f"{run.path}: not run yet: {counted(missing, 'planned case')}; --resume goes on")
+    if run.manifest.left_out:
+        left_out = counted(run.manifest.left_out, "case")
+        lines.append(f"{run.path}: not asked for: {left_out} of the experiment")
     return lines
 
 
-def untimed_note(path: str | Path, run: RunFolder) -> str | None:
+def untimed_note(path: Path, run: RunFolder) -> str | None:
     """Return what is to be known of a run without times that is the newest in the folder at `path`.
 
     Where an older one has times, a person may expect that: `harness check` leaves its runs there, too.  None
     where the run itself was named, or there is no other with times.
     """
-    others = [other for other in run_paths(Path(path)) if other != run.path] if run.path != Path(path) else []
+    others = [other for other in run_paths(path) if other != run.path] if run.path != path else []
     timed = next(filter(_has_times, others), None)
     if timed is None:
         return None

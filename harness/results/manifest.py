@@ -44,7 +44,7 @@ SHORTENED = "…"
 class Part(BaseModel):
     """What a run was begun or gone on with: code, packages and command; the machine is the same."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
     started: str
     """All times are UTC, ISO 8601."""
@@ -64,8 +64,6 @@ class Part(BaseModel):
     """Digest of each piece of code, besides the harness, that variants and targets of the cases are from, by
     its name (`harness.artifact.code_digests`): plugins are edited more often than they get another
     version."""
-    devices_of_peaks: dict[str, str] = {}
-    """What each peak's target calls the device that it is measured on."""
     limits: dict[str, float | None] = {}
     """The experiment's limits, by name: what a case that took too long or too much was allowed."""
     built: "Manifest | None" = None

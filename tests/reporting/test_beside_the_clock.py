@@ -1,11 +1,11 @@
 """The share of the dense peak by a device's clock, beside the one that a model predicts."""
 
-import pandas as pd
 import pytest
 from synthetic_results import example_manifest, make_result
 
-from harness.reporting.beside_the_clock import MEASURED, beside_the_clock, markdown_beside_the_clock
+from harness.reporting.beside_the_clock import MEASURED, with_measured_share
 from harness.reporting.frames import prepare
+from harness.reporting.tables import summarize
 from harness.results.frame import results_frame
 from harness.results.manifest import Manifest
 from harness.results.result import Result
@@ -30,15 +30,14 @@ def timed(variant: str = "flash", **fields: object) -> Result:
     return make_result(variant, **{**on_device, **measured, "model": MODEL, **fields})
 
 
-def rows_of(*results: Result, manifest: Manifest = MANIFEST) -> pd.DataFrame:
-    return beside_the_clock(prepare(results_frame(results)), [manifest])
+def shares_of(*results: Result) -> dict[str, float]:
+    frame = with_measured_share(prepare(results_frame(results)), [MANIFEST])
+    return frame.set_index("variant")[MEASURED].dropna().to_dict() if MEASURED in frame else {}
 
 
 def test_the_measured_share_is_of_the_peak_at_the_clock_that_was_read() -> None:
-    rows = rows_of(timed(), timed("naive", clock_mhz=750.0))
-    assert dict(zip(rows["variant"], rows[MEASURED], strict=True)) == pytest.approx(
-        {"flash": 0.4, "naive": 0.8}
-    )
+    shares = shares_of(timed(), timed("naive", clock_mhz=750.0))
+    assert shares == pytest.approx({"flash": 0.4, "naive": 0.8})
 
 
 @pytest.mark.parametrize(
@@ -54,19 +53,11 @@ def test_the_measured_share_is_of_the_peak_at_the_clock_that_was_read() -> None:
     ids=lambda fields: next(iter(fields)),
 )
 def test_a_row_without_a_clock_or_a_model_of_its_device_has_none(lacking: dict[str, object]) -> None:
-    rows = rows_of(timed(), timed("naive", **lacking))
-    assert list(rows["variant"]) == ["flash"]
-    assert rows_of(timed("naive", **lacking)).empty
+    assert shares_of(timed(), timed("naive", **lacking)).keys() == {"flash"}
+    assert shares_of(timed("naive", **lacking)) == {}
 
 
-def test_the_table_shows_what_the_frame_has_and_nothing_where_no_row_has_a_model() -> None:
-    by_driver = {"driver_registers": 166, "driver_local_bytes": 16}
-    frame = prepare(results_frame([timed(registers=168, spills=0, **by_driver)]))
-    table = markdown_beside_the_clock(frame, [MANIFEST])
-    header, _, row = table.splitlines()
-    headers, cells = ([cell.strip() for cell in line.strip("|").split("|")] for line in (header, row))
-    measured = dict(zip(headers, cells, strict=True))
-    assert measured["clock (MHz)"] == "1500"
-    assert (measured["model: loop (% of peak)"], measured["measured (% of peak)"]) == ("50.0", "40.0")
-    assert (measured["registers"], measured["registers by the driver"]) == ("168", "166")
-    assert markdown_beside_the_clock(prepare(results_frame([make_result()])), [MANIFEST]) == ""
+def test_the_summary_shows_it_beside_the_modelled_share() -> None:
+    summary = summarize(with_measured_share(prepare(results_frame([timed()])), [MANIFEST]))
+    (cells,) = (dict(zip(summary.headers, row, strict=True)) for row in summary.rows)
+    assert (cells["modelled % of peak"], cells["measured % of peak by clock"]) == ("50.0", "40.0")

@@ -4,7 +4,7 @@ import pytest
 from synthetic_results import example_manifest, make_result
 
 from harness.problem.attention_problem import FLOP_CONVENTION
-from harness.reporting.captions import describe_code, figure_caption, said_of_runs
+from harness.reporting.captions import describe_code, figure_caption
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
 from harness.results.manifest import part_of
@@ -53,19 +53,6 @@ def test_what_differs_is_listed_and_many_values_become_a_range() -> None:
     assert caption.startswith("CPU 1, CPU 0; threads 1; f32; head dim 64; heads 16; seq 256; batch 1 … 16.")
 
 
-def test_what_differs_between_runs_is_said_of_each() -> None:
-    rows = [
-        make_result(experiment="a", threads=1),
-        make_result(experiment="b", threads=2, case="2"),
-        make_result(experiment="c", threads=None, case="none"),
-    ]
-    caption = figure_caption(prepare(results_frame(rows)), [MANIFEST])
-    assert caption.startswith(
-        "Example CPU; f32; head dim 64; heads 16; seq 256; batch 1. "
-        "a: threads 1. b: threads 2. c: threads none. harness"
-    )
-
-
 @pytest.mark.parametrize(
     ("values", "words"),
     [
@@ -87,34 +74,3 @@ def test_a_caption_names_whatever_is_not_as_usual_or_varies(
     ((column, both),) = values.items()
     rows = [make_result(case=f"{number}", **{column: value}) for number, value in enumerate(both)]
     assert words in figure_caption(prepare(results_frame(rows)), [MANIFEST])
-
-
-CUDA = {"target": "cuda:sm_90", "executor": "device", "device": "NVIDIA H100", "threads": None}
-
-
-def test_merged_runs_say_which_is_of_which_device() -> None:
-    rows = [
-        make_result(experiment="a", device="CPU 1"),
-        make_result(experiment="b", device="CPU 2", threads=2, case="2"),
-    ]
-    caption = figure_caption(prepare(results_frame(rows)), [MANIFEST])
-    assert caption.startswith("f32; head dim 64; heads 16; seq 256; batch 1. ")
-    assert "a: CPU 1; threads 1. b: CPU 2; threads 2. harness" in caption
-
-
-def test_merged_runs_of_one_kind_of_device_say_which_machine_has_it() -> None:
-    rows = [make_result(experiment=name, case=name, **CUDA) for name in ("a", "b")]
-    machines = [MANIFEST.model_copy(update={"experiment": name, "device": f"CPU {name}"}) for name in "ab"]
-    frame = prepare(results_frame(rows))
-    caption = figure_caption(frame, machines, names=["run-1", "run-1"])
-    assert "a: NVIDIA H100, machine CPU a. b: NVIDIA H100, machine CPU b. harness" in caption
-    same = figure_caption(frame, [MANIFEST, MANIFEST], names=["run-1", "run-1"])
-    assert same.startswith("NVIDIA H100; f32;")
-    assert "machine" not in same
-
-
-def test_what_tells_runs_apart_is_said_of_them_where_series_carry_their_names() -> None:
-    one = make_result(experiment="a", case="a", threads=1, heads=4)
-    other = [make_result(experiment="b", case=f"b{heads}", threads=2, heads=heads) for heads in (4, 8)]
-    assert said_of_runs(prepare(results_frame([one, *other]))) == ["threads"]
-    assert said_of_runs(prepare(results_frame([one, make_result("torch", experiment="b", threads=2)]))) == []

@@ -3,12 +3,7 @@ import io
 from rich.console import Console
 from synthetic_results import make_result
 
-from harness.reporting.failures import (
-    failures_of,
-    missing_packages,
-    print_failure_list,
-    without_missing,
-)
+from harness.reporting.failures import failures_of, print_failure_list
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
 from harness.system.status import Status
@@ -64,20 +59,3 @@ def test_of_very_many_failures_the_first_are_listed_and_the_others_counted() -> 
     *listed, rest = failures_of(prepare(results_frame(rows)), most=3)
     assert [failure.what.split()[6] for failure in listed] == ["s1", "s2", "s3"]
     assert (rest.status, rest.what, rest.reason) == ("crashed", "2 more cases", "results.csv lists them all")
-
-
-def test_what_lacks_a_package_is_one_line_and_no_failure() -> None:
-    lacking = {"torch": "baselines", "triton": "triton"}
-    rows = [
-        make_result(name, status=Status.UNSUPPORTED, reason=f"install attention-harness[{extra}]")
-        for name, extra in lacking.items()
-    ]
-    frame = prepare(
-        results_frame([*rows, make_result("flash", status=Status.UNSUPPORTED, reason="odd width")])
-    )
-    assert missing_packages(frame) == (
-        "not installed here: what torch, triton need (2 cases); to have them: "
-        "pip install 'attention-harness[baselines,triton]'"
-    )
-    assert list(without_missing(frame)["variant"]) == ["flash"]
-    assert [failure.reason for failure in failures_of(frame)] == ["odd width"]

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from synthetic_results import RESULTS, WriteRun, make_result
 
@@ -11,9 +12,9 @@ from harness.reporting.explaining import read_origin
 from harness.reporting.figures.embedding import embedded
 from harness.reporting.frames import prepare
 from harness.reporting.latex import SPECIAL, latex_text, plot_data, summary_latex
-from harness.reporting.panel_tables import BUSY_NOTE
+from harness.reporting.panel_tables import BUSY_NOTE, panel_tables
 from harness.reporting.report import make_report
-from harness.reporting.report_tables import report_tables
+from harness.reporting.tables import summarize
 from harness.reporting.units import UNCLEAR_NOTE
 from harness.results.frame import results_frame
 
@@ -32,13 +33,17 @@ def test_what_latex_reads_as_commands_is_escaped(text: str, latex: str) -> None:
     assert latex_text(text) == latex
 
 
+def latex_of(frame: pd.DataFrame) -> list[str]:
+    return list(summary_latex(panel_tables(frame), summarize(frame)))
+
+
 def test_tables_have_the_rules_of_booktabs_and_a_line_for_each_variant() -> None:
     rows = [
         make_result(variant, seq, params=params, time_s=seq * 1e-5)
         for variant, params in (("flash", {}), ("naive", {"tile_kv": 64}), ("naive", {"tile_kv": 128}))
         for seq in (256, 512)
     ]
-    lines = list(summary_latex(report_tables(prepare(results_frame(rows)))))
+    lines = latex_of(prepare(results_frame(rows)))
     begin = lines.index(r"\begin{tabular}{lrr}")
     assert lines[begin + 1 : begin + 4] == [r"\toprule", r"variant & 256 & 512 \\", r"\midrule"]
     assert lines[begin + 5].startswith(r"naive tile\_kv=64 & ")
@@ -55,7 +60,7 @@ def test_marks_of_the_tables_are_explained_where_there_are_any() -> None:
     unclear = [make_result("flash", seq, time_s=1.0, tflops=0.1, busy=True, **bounds) for seq in (256, 512)]
     notes = [f"% {note}" for note in (BUSY_NOTE, UNCLEAR_NOTE)]
     for rows, expected in ((clear, []), ([*clear, *unclear], notes)):
-        lines = list(summary_latex(report_tables(prepare(results_frame(rows)))))
+        lines = latex_of(prepare(results_frame(rows)))
         assert [line for line in lines if line in notes] == expected
         assert any("approx" in line for line in lines) == bool(expected)
 
@@ -118,7 +123,7 @@ def test_latex_takes_the_tables_and_pgfplots_the_numbers(tmp_path: Path) -> None
     timed = make_result(time_s=0.002, time_low_s=0.0015, time_high_s=0.003)
     rows = [timed, make_result("naive", params={"form": "50 % & $x_1$ #~^"}), make_result(seq=512)]
     frame = prepare(results_frame(rows))
-    (tmp_path / "summary.tex").write_text("\n".join(summary_latex(report_tables(frame))))
+    (tmp_path / "summary.tex").write_text("\n".join(latex_of(frame)))
     (tmp_path / "times.dat").write_text("\n".join(plot_data(frame, ("time_s",), "from here")) + "\n")
     (tmp_path / "paper.tex").write_text(PAPER.replace("TEXT", latex_text("".join(SPECIAL))))
     done = subprocess.run(

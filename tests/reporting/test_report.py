@@ -4,7 +4,6 @@ import csv
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sweeps import sweep
@@ -31,7 +30,6 @@ def test_a_report_has_summary_tables_and_figures(write_run: WriteRun) -> None:
     assert paths.folder == folder / "report"
     assert {file.name for file in paths.folder.iterdir()} == {
         "summary.md",
-        "summary.csv",
         "summary.tex",
         "results.csv",
         "report.html",
@@ -58,7 +56,7 @@ def test_equal_results_give_equal_files(write_run: WriteRun, tmp_path: Path) -> 
     first = make_report([folder], tmp_path / "first", formats=("svg",))
     second = make_report([folder], tmp_path / "second", formats=("svg",))
     names = sorted(file.name for file in first.folder.iterdir())
-    assert len(names) == 10
+    assert len(names) == 9
     for name in names:
         assert (first.folder / name).read_bytes() == (second.folder / name).read_bytes(), name
 
@@ -73,7 +71,7 @@ def test_a_newest_run_without_times_names_the_one_that_has_them(
         f"{newest} is the newest run, and nothing in it was timed, as in a run of harness check; the newest "
         f"with times is {timed}: name it to have that one"
     )
-    assert read_runs([newest.parent]).notes == (note,)
+    assert read_runs([newest.parent]).notes[1] == note
     assert read_runs([newest]).notes == read_runs([timed]).notes == ()
     harness.load(newest.parent)
     assert f"harness: {note}\n" in capsys.readouterr().err
@@ -82,12 +80,13 @@ def test_a_newest_run_without_times_names_the_one_that_has_them(
 def test_a_newest_run_that_is_only_a_part_says_so(write_run: WriteRun) -> None:
     folder = write_run(RESULTS, png_only("matrix"))
     RunFolder.open(folder).plan(["a"], ["a", "b", "c"])
-    note = f"{folder} is the newest run, made with --only: it leaves out 2 cases of the experiment; name"
-
+    notes = (
+        f"{folder}: not run yet: 1 planned case; --resume goes on",
+        f"{folder}: not asked for: 2 cases of the experiment",
+    )
     archive = folder.parent / "run.tar.gz"
     write_archive(folder, archive)
-    (line,) = read_runs([folder.parent]).notes
-    assert line.startswith(note)
+    assert read_runs([folder.parent]).notes == notes
     assert read_runs([folder]).notes == read_runs([archive]).notes == ()
 
 
@@ -122,7 +121,7 @@ def test_a_figure_that_cannot_be_drawn_is_a_line_and_the_rest_is_there(
     assert BAD_FIGURES[figure] in note
     assert list(paths.figures) == ["matrix"]
     assert f"*{figure.split()[0]}* not drawn: " in paths.summary_markdown.read_text()
-    assert paths.summary_csv.exists()
+    assert paths.results_csv.exists()
 
 
 def test_a_variant_that_was_left_out_of_the_run_is_a_note(write_run: WriteRun) -> None:
@@ -139,7 +138,7 @@ def copies_of(run: Path, *folders: Path) -> list[Path]:
 
 def series_of(report: ReportPaths) -> set[str]:
     """Return the names of the series in a report's CSV file."""
-    return {row["label"] for row in csv.DictReader(report.summary_csv.open())}
+    return {row["label"] for row in csv.DictReader(report.results_csv.open())}
 
 
 def test_copies_of_a_run_keep_all_their_rows_and_are_told_apart(write_run: WriteRun, tmp_path: Path) -> None:
@@ -175,17 +174,6 @@ def test_each_run_needs_a_label_of_its_own(write_run: WriteRun, tmp_path: Path) 
     for labels in (["one"], ["same", "same"]):
         with pytest.raises(InputError, match=r"--label: found .*, expected a different one for each of"):
             make_report(runs, tmp_path / "merged", labels=labels)
-
-
-def test_merged_runs_of_different_problems_are_said_to_be_so(write_run: WriteRun, tmp_path: Path) -> None:
-    first = write_run([make_result("flash", 256), make_result("flash", 512)], png_only("matrix"))
-    second = write_run([make_result("torch", 512)], png_only("matrix"))
-    labels = ["before", "after"]
-    paths = make_report([first, second], tmp_path / "merged", ("png",), labels=labels)
-    said = r"different problems \(before 2, after 1\), of which 1 are in all of them"
-    assert re.search(said, paths.summary_markdown.read_text())
-    make_report([second], formats=("png",))
-    assert "different problems" not in (second / "report" / "summary.md").read_text()
 
 
 def test_captions_speak_of_rates_where_a_figure_shows_them(write_run: WriteRun) -> None:
@@ -231,8 +219,7 @@ def test_captions_of_figures_are_no_markup_in_the_text() -> None:
     drawn = Drawn(
         files={"matrix": (Path("matrix.png"),)}, captions={"matrix": "<img src=x> [a](http://b) 1 thread."}
     )
-    runs: Any = None  # nothing is read of them
-    assert "*matrix*: &lt;img src=x&gt; [a]\\(http://b) 1 thread." in figures_markdown(runs, drawn)
+    assert "*matrix*: &lt;img src=x&gt; [a]\\(http://b) 1 thread." in figures_markdown(drawn)
 
 
 def test_rows_of_the_same_code_under_other_parameters_are_told(

@@ -69,16 +69,15 @@ def test_a_column_that_nothing_was_measured_in_is_left_out() -> None:
 
 def rendered(frame: pd.DataFrame, width: int) -> str:
     console = Console(file=io.StringIO(), width=width)
-    console.print(rich_table(summarize(frame), width), soft_wrap=True)
+    console.print(rich_table(summarize(frame)), soft_wrap=True)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
 
-@pytest.mark.parametrize("width", [120, 40])
-def test_a_narrow_terminal_leaves_out_columns_and_never_cuts_numbers(frame: pd.DataFrame, width: int) -> None:
-    text = rendered(frame, width)
+def test_a_narrow_terminal_cuts_no_numbers(frame: pd.DataFrame) -> None:
+    text = rendered(frame, 40)
     assert "…" not in text
-    assert "left out for width: time [95 %]" in text
+    assert "time [95 %]" not in text
     for cell in ("1.37", "2.06", "out-of-memory"):
         assert cell in text
 

@@ -46,9 +46,8 @@ def test_a_run_without_rows_hides_none_that_has_some(tmp_path, folder):
     folder.append_result(example_result("a"))
     empty = RunFolder.create(tmp_path, "sweep", example_manifest())
     assert RunFolder.latest_in(tmp_path / "sweep").path == folder.path
-    assert choice_of(tmp_path / "sweep", {"a"})[0] == (
-        f"{folder.path}: the newest with rows of 2 runs; not loaded: {empty.run}"
-    )
+    note, *_ = choice_of(tmp_path / "sweep", folder, folder.table())
+    assert note == f"{folder.path}: the newest of 2 runs; not loaded: {empty.run}"
 
 
 def test_a_run_of_another_version_is_refused_in_one_line(folder):

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.reporting.captions import FIXED_LENGTH, KIND, forms_in_words, said_of_runs
+from harness.reporting.captions import FIXED_LENGTH, KIND, forms_in_words
 from harness.reporting.figures.base import FigureSettings, NothingToDraw, Unreadable
 from harness.reporting.figures.style import CAPTION_SIZE, FONT_SIZES
 from harness.reporting.frames import (
@@ -73,14 +73,12 @@ def panel_columns(frame: pd.DataFrame, wanted: Sequence[str], x: str | None = No
     """Return the columns to split by: those wanted that vary, and more where one panel would mix problems.
 
     Within a panel, all series must be of one problem at each x: whatever else tells rows apart there (dtype,
-    target, threads …) becomes a further split rather than a silent mixture.  What follows from x does not,
-    and neither does what a caption says of each run, see `said_of_runs`.
+    target, threads …) becomes a further split rather than a silent mixture.  What follows from x does not.
     """
     place = [] if x is None else [x]
-    settled_columns = {*place, *said_of_runs(frame)}
     chosen = varying(frame, [*wanted, FIXED_LENGTH, KIND])
     for column in varying(frame, PROBLEM_COLUMNS):
-        is_new = column not in chosen and column not in settled_columns
+        is_new = column not in chosen and column not in place
         if is_new and several_values(frame, [*place, *chosen], column):
             chosen.append(column)
     return chosen

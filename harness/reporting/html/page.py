@@ -20,8 +20,7 @@ from harness.reporting.html.results_table import results_table
 from harness.reporting.html.stages import stored_stages
 from harness.reporting.html.status_matrix import status_matrix
 from harness.reporting.measurement_notes import too_low_peak_notes
-from harness.reporting.panel_tables import notes_on_rates, notes_on_runs
-from harness.reporting.report_tables import ReportTables
+from harness.reporting.panel_tables import PanelTable, marks_explained
 from harness.reporting.summary_columns import summary_title
 from harness.reporting.summary_text import PANELS_READ, SUMMARY_READ
 from harness.system.errors import HarnessError
@@ -44,14 +43,14 @@ MEDIA_TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 """What a browser shows, by suffix, the better first."""
 
 
-def html_page(runs: Runs, tables: ReportTables, drawn: Drawn) -> str:
+def html_page(runs: Runs, panels: Sequence[PanelTable], drawn: Drawn) -> str:
     """Return the report of runs as one HTML file.
 
     It fetches nothing: its policy forbids the browser whatever is not in the file.  Equal results, and an
     equal cache of built code, give an equal page.  Raises `HarnessError` where the library for tables is not
     installed.
     """
-    rows, panels = runs.frame, tables.panels
+    rows = runs.frame
     stages = stored_stages(rows)
     counts = {Status(str(name)): count for name, count in rows["status"].value_counts().items()}
     return (
@@ -66,12 +65,12 @@ def html_page(runs: Runs, tables: ReportTables, drawn: Drawn) -> str:
                 for name, run in zip(runs.names, runs.manifests, strict=True)
             ],
             gone_on=GONE_ON,
-            notes=[note for note in (*runs.remarks, tables.missing) if note],
+            notes=runs.remarks,
             counts=[(status, counts[status]) for status in Status if status in counts],
-            panels=[{"table": panel, "texts": panel.texts(with_interval=True)} for panel in panels],
+            panels=panels,
             panels_read=PANELS_READ,
-            panel_notes=[*notes_on_runs(panels), *notes_on_rates(panels)],
-            failures=failures_of(tables.rows, MOST_FAILURES),
+            panel_notes=marks_explained([panel.with_intervals for panel in panels]),
+            failures=failures_of(rows, MOST_FAILURES),
             matrix=status_matrix(rows),
             table=results_table(rows),
             table_title=summary_title(rows),
@@ -79,7 +78,7 @@ def html_page(runs: Runs, tables: ReportTables, drawn: Drawn) -> str:
             table_notes=[f"{note}." for note in too_low_peak_notes(rows)],
             drawn=drawn,
             addresses={name: _picture_address(files) for name, files in drawn.files.items()},
-            series=paired_series(tables.rows),
+            series=paired_series(rows),
             stages=stages,
             stages_data=list(map(asdict, stages.cases)),
         )
