@@ -125,13 +125,6 @@ def test_a_figure_that_cannot_be_drawn_is_a_line_and_the_rest_is_there(
     assert paths.summary_csv.exists()
 
 
-def test_a_variant_that_was_left_out_of_the_run_is_a_note(write_run: WriteRun) -> None:
-    folder = write_run(RESULTS, '[figures]\nthroughput = { variants = ["flash", "torch"] }\n')
-    paths = make_report([folder], formats=("png",))
-    assert paths.notes == ("figure throughput: no row of torch in these results",)
-    assert list(paths.figures) == ["throughput"]
-
-
 def copies_of(run: Path, *folders: Path) -> list[Path]:
     """Copy a run, whose rows go on to carry the name that it had."""
     return [Path(shutil.copytree(run, folder)) for folder in folders]

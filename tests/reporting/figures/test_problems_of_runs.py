@@ -14,7 +14,6 @@ from harness.experiment.figure_settings import parse_settings
 from harness.reporting.captions import figure_caption
 from harness.reporting.figures.base import Figure
 from harness.reporting.figures.layout import panel_columns
-from harness.reporting.figures.memory import Memory
 from harness.reporting.figures.throughput import Throughput
 from harness.reporting.frames import RUN_LABEL, prepare
 from harness.reporting.latex import summary_latex
@@ -98,19 +97,6 @@ def test_every_figure_tells_runs_apart(column: str, name: str) -> None:
     drawing = draw(plugins.load("figure", name), differing(column))
     is_said = all(words in caption_of(drawing) for _, words in VALUES[column])
     assert is_said or len(set(filter(None, headings(drawing)))) > 1
-
-
-def test_each_run_has_the_least_memory_of_its_own_problem() -> None:
-    rows = [
-        row(run, seq=seq, heads=heads, kv_heads=heads, bytes=heads * seq * 2**10)
-        for run, heads in (("one", 2), ("two", 16))
-        for seq in (64, 128)
-    ]
-    (axes,) = draw(Memory(), merged(*rows)).axes
-    least = [list(line.get_ydata()) for line in axes.lines if line.get_gid() == "least"]  # type: ignore[call-overload]
-    assert sorted(least) == [[0.125, 0.25], [1, 2]]
-    words = [text.get_text() for text in axes.texts if text.get_gid() == "least"]
-    assert sorted(words) == ["inputs and outputs (after)", "inputs and outputs (before)"]
 
 
 def test_tables_of_swept_axes_of_a_bias_have_different_headings() -> None:
