@@ -29,18 +29,6 @@ TIME_DIGITS = 6
 """Significant digits of the times in the list."""
 
 
-SAME_IN_MANIFEST = {
-    "experiment",
-    "started",
-    "harness_version",
-    "code_digest",
-    "git_commit",
-    "git_dirty",
-    "device",
-}
-"""Fields that a run's manifest has by the same names."""
-
-
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -115,7 +103,7 @@ def _run_origins(runs: Runs) -> list[RunOrigin]:
             command=describe_commands(manifest),
             resumed_with=tuple(describe_resumes(manifest)),
             gpus=tuple(gpu.name for gpu in manifest.gpus),
-            **manifest.model_dump(include=SAME_IN_MANIFEST),
+            **manifest.model_dump(include=set(RunOrigin.model_fields) - {"command", "gpus"}),
         )
         for folder, name, manifest in zip(runs.folders, runs.names, runs.manifests, strict=True)
     ]

@@ -32,7 +32,7 @@ from harness.reporting.figures.layout import (
     wrap,
 )
 from harness.reporting.figures.places import LENGTHS
-from harness.reporting.figures.style import paper_style
+from harness.reporting.figures.style import KNOWN_VARIANTS, OTHER_VARIANTS, SIBLING_HATCHES, paper_style
 from harness.reporting.frames import labels_in, varying
 from harness.reporting.units import significant
 
@@ -48,19 +48,8 @@ LENGTH_NOTE = (
 )
 MOST_ROWS = 48
 """More rows than this nobody can read."""
-COLORS = (
-    "#0173b2",
-    "#de8f05",
-    "#029e73",
-    "#d55e00",
-    "#56b4e9",
-    "#ca9161",
-    "#cc78bc",
-    "#3b3b3b",
-    "#ece133",
-    "#949494",
-)
-HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "||||", "++++", "oo")
+COLORS = tuple(style.color for style in (*KNOWN_VARIANTS.values(), *OTHER_VARIANTS))
+HATCHES = ("", *SIBLING_HATCHES)
 """Looks of the parts: a palette that the colour-blind can tell apart."""
 MOST_PARTS = 9
 """More parts than this nobody can tell apart: the smallest become one."""
