@@ -25,11 +25,9 @@ SHORT_COMMIT = 7
 MOST_VALUES = 4
 """More numbers of a column than this are a range."""
 NONE = "none"
-KIND = "kind"
-"""Column of words that tell published rows from measured ones where they have panels of their own."""
 FIXED_LENGTH = "fixed_length"
 """Column of words for the length that stays where the other one grows."""
-SAID_ALONE = ("dtype", "target", "device", "target_options", RUN_LABEL, KIND, FIXED_LENGTH)
+SAID_ALONE = ("dtype", "target", "device", "target_options", RUN_LABEL, FIXED_LENGTH)
 """Columns whose values need no name."""
 PARTS_OF_MASK = ("causal_alignment", "window", "boolean_mask", "mask_axes")
 """Columns that the name of the mask stands for, wherever it does."""

@@ -16,8 +16,6 @@ from harness.reporting.drawing import (
     Drawn,
     check_wanted,
     draw_figures,
-    remove_outdated,
-    require_overlay,
     with_assignments,
 )
 from harness.reporting.failures import failures_of, print_failure_list
@@ -29,7 +27,6 @@ from harness.reporting.runs import Runs, read_runs
 from harness.reporting.summary_columns import summary_title
 from harness.reporting.summary_text import figures_markdown, summary_markdown
 from harness.reporting.tables import rich_table, summarize
-from harness.results.run_folder import RESULTS_FILE
 from harness.system.errors import HarnessError, InputError
 from harness.system.printable import shell_line
 from harness.system.storage.replacing import remove_leftovers, write_text
@@ -115,8 +112,6 @@ def redraw(
     `make_report` does, and for settings that cannot be.
     """
     check_formats(formats)
-    if published:
-        require_overlay(figures)
     runs = read_runs(folders, labels)
     folder = _report_folder(runs, out)
     kept = runs.figures if experiment is None else experiment.figures
@@ -162,10 +157,6 @@ def _write(
         write_text(folder / SUMMARY_LATEX, "".join(f"{line}\n" for line in summary_latex(panels, summary)))
         write_text(folder / RESULTS_CSV, full_csv(runs.frame))
         drawn = draw_figures(runs, wanted, folder, formats, published=published)
-        if folder.parent in runs.folders:
-            written = [path for paths in drawn.files.values() for path in paths]
-            changed = max((path / RESULTS_FILE).stat().st_mtime_ns for path in runs.folders)
-            drawn.notes += remove_outdated(folder, written, changed)
         write_text(text, tables + figures_markdown(drawn))
         html = _write_page(folder / PAGE, runs, panels, drawn)
     return ReportPaths(

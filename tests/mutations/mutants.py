@@ -555,12 +555,12 @@ MUTANTS = {
         "tests/reporting/test_units.py::test_a_time_is_shown_with_the_symbol_of_its_unit",
     ),
     "peak-between-runs": Mutant(
-        "one peak stands for runs that measured several",
-        "harness/reporting/figures/peak_lines.py",
-        "peaks_of",
-        "names.append(column)",
-        "pass",
-        "tests/reporting/figures/test_throughput.py::test_each_run_has_the_peak_that_it_measured",
+        "the worst peak of several runs on a device is drawn",
+        "harness/reporting/figures/roofs.py",
+        "best_peaks",
+        '["peak_tflops"].max()',
+        '["peak_tflops"].min()',
+        "tests/reporting/figures/test_throughput.py::test_of_several_peaks_of_a_device_the_best_is_drawn",
     ),
     "panel-of-several-problems": Mutant(
         "a panel mixes problems where series differ in them",

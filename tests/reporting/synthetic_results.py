@@ -106,6 +106,7 @@ def _sweep_result(
         busy=name == "torch" and seq == 512,
         error_ratio=0.31,
         fraction_of_peak=tflops / PEAK_TFLOPS,
+        peak_tflops=PEAK_TFLOPS,
         recompute_factor=None if not tile else 1 + 4 * 32 / int(tile),
         speedup=ratio if has_baseline else None,
         speedup_low=ratio * 0.98 if has_baseline else None,

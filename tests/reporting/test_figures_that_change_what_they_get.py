@@ -1,4 +1,4 @@
-"""Figures of plugins that change the rows that they get: no other one shows it."""
+"""Figures of plugins that change the rows that they get, or fail: no other figure shows it."""
 
 import io
 from pathlib import Path
@@ -15,7 +15,6 @@ from harness.reporting import report
 from harness.reporting.figures.base import Figure
 
 ROWS = [row for row in sweep_results() if row.seq_q <= 512 and row.head_dim == 64 and not row.causal]
-HOOKS = ("rows", "numbers", "draw", "notes")
 
 
 def falsify(frame: pd.DataFrame) -> None:
@@ -29,31 +28,20 @@ def falsify(frame: pd.DataFrame) -> None:
 class Falsifier(Figure):
     name: ClassVar[str] = "falsifier"
     data_columns: ClassVar[tuple[str, ...]] = ("time_s",)
-    hook: ClassVar[str]
-    has_changed: ClassVar[bool]
-
-    def _called(self, hook: str, frame: pd.DataFrame) -> None:
-        if hook == self.hook:
-            falsify(frame)
-            type(self).has_changed = True
 
     def rows(self, frame: pd.DataFrame, settings: Any) -> pd.DataFrame:
         rows = frame.copy()
-        self._called("rows", frame)
+        falsify(frame)
         return rows
 
-    def numbers(self, frame: pd.DataFrame, settings: Any) -> pd.DataFrame:
-        numbers = frame.copy()
-        self._called("numbers", frame)
-        return numbers
-
     def draw(self, frame: pd.DataFrame, settings: Any, caption: str) -> Drawing:
-        self._called("draw", frame)
+        falsify(frame)
         return Drawing()
 
-    def notes(self, frame: pd.DataFrame, settings: Any) -> list[str]:
-        self._called("notes", frame)
-        return []
+
+class Failing(Falsifier):
+    def draw(self, frame: pd.DataFrame, settings: Any, caption: str) -> Drawing:
+        raise FileNotFoundError(2, "No such file", "data.csv")
 
 
 def use(monkeypatch: pytest.MonkeyPatch, *figures: Figure) -> None:
@@ -74,18 +62,21 @@ def written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
     return {**files, "summary": summary, "terminal": text.getvalue().encode()}
 
 
-@pytest.mark.parametrize(
-    "hook", [pytest.param(hook, marks=[] if hook == "rows" else pytest.mark.sweep) for hook in HOOKS]
-)
 def test_what_a_figure_does_to_its_rows_is_nowhere_else(
-    write_run: WriteRun, monkeypatch: pytest.MonkeyPatch, hook: str
+    write_run: WriteRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Falsifier, "hook", hook, raising=False)
-    monkeypatch.setattr(Falsifier, "has_changed", False, raising=False)
     folder = write_run(ROWS)
     use(monkeypatch)
     without = written(folder, monkeypatch)
     assert {"speedup.svg", "speedup.dat", "results.csv"} <= set(without)
     use(monkeypatch, Falsifier())
     assert written(folder, monkeypatch) == without
-    assert Falsifier.has_changed
+
+
+def test_a_figure_that_raises_costs_that_figure(write_run: WriteRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch, Failing())
+    paths = report.make_report([write_run(ROWS)], formats=("svg",))
+    reason = "FileNotFoundError: [Errno 2] No such file: 'data.csv'"
+    assert paths.skipped == {Falsifier.name: reason}
+    assert paths.notes == (f"figure {Falsifier.name} not drawn: {reason}",)
+    assert list(paths.figures) == ["speedup"]

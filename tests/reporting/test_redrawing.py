@@ -1,6 +1,5 @@
 """Figures drawn again with other settings, of the command line or of an edited experiment."""
 
-import os
 import re
 from pathlib import Path
 
@@ -26,17 +25,6 @@ matrix = {}
 """
 
 
-def test_an_experiment_s_names_that_are_not_told_apart_cost_only_their_figure(write_run: WriteRun) -> None:
-    names = "names = { flash = 'ours', unfused = 'ours' }"
-    folder = write_run(RESULTS, f"[figures]\nthroughput = {{ {names} }}\nmatrix = {{}}\n")
-    paths = make_report([folder], formats=("svg",))
-    assert list(paths.figures) == ["matrix"]
-    assert paths.notes == (
-        'figure throughput not drawn: figures.throughput.names.flash: found "ours", which both unfused and '
-        "flash would be called, expected a name of its own",
-    )
-
-
 def test_a_figure_is_drawn_again_with_other_settings_and_nothing_else(write_run: WriteRun) -> None:
     folder = write_run(RESULTS, "[figures]\nthroughput = { title = 'Kept' }\n")
     first = make_report([folder], formats=("svg",))
@@ -59,14 +47,6 @@ def test_a_figure_is_drawn_again_with_other_settings_and_nothing_else(write_run:
         ("stile=", "--set stile=: unknown setting 'stile' (did you mean style?)"),
         ("style", "--set 'style': expected KEY=VALUE, such as style=bars"),
         ("where=seq <", "figures.throughput.where: cannot read 'seq <'"),
-        (
-            "names.flash=unfused",
-            'figures.throughput.names.flash: found "unfused", which both unfused and flash would be called',
-        ),
-        (
-            "names.unfused=flash",
-            'figures.throughput.names.unfused: found "flash", which both unfused and flash would be called',
-        ),
     ],
 )
 def test_settings_that_somebody_asks_for_now_are_refused_in_one_line(
@@ -76,20 +56,6 @@ def test_settings_that_somebody_asks_for_now_are_refused_in_one_line(
         redraw([write_run(RESULTS)], ["throughput"], [assignment])
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
-
-
-def test_files_of_earlier_rows_go(write_run: WriteRun) -> None:
-    folder = write_run(RESULTS, "[figures]\nmatrix = {}\n")
-    report = make_report([folder]).folder
-    redraw([folder], ["throughput"])
-    (report / "own.svg").write_text("<svg/>")
-    assert make_report([folder]).notes == ()
-    assert (report / "throughput.svg").exists()
-    for file in report.iterdir():
-        os.utime(file, (0, 0))
-    (note,) = make_report([folder]).notes
-    assert note.startswith("figure throughput: the files of an earlier report are removed")
-    assert sorted(file.name for file in report.glob("*.svg")) == ["matrix.svg", "own.svg"]
 
 
 def test_a_setting_without_a_value_has_its_default() -> None:

@@ -124,13 +124,6 @@ def test_a_figure_that_cannot_be_drawn_is_a_line_and_the_rest_is_there(
     assert paths.results_csv.exists()
 
 
-def test_a_variant_that_was_left_out_of_the_run_is_a_note(write_run: WriteRun) -> None:
-    folder = write_run(RESULTS, '[figures]\nthroughput = { variants = ["flash", "torch"] }\n')
-    paths = make_report([folder], formats=("png",))
-    assert paths.notes == ("figure throughput: no row of torch in these results",)
-    assert list(paths.figures) == ["throughput"]
-
-
 def copies_of(run: Path, *folders: Path) -> list[Path]:
     """Copy a run, whose rows go on to carry the name that it had."""
     return [Path(shutil.copytree(run, folder)) for folder in folders]
@@ -181,14 +174,12 @@ def test_captions_speak_of_rates_where_a_figure_shows_them(write_run: WriteRun) 
         make_result(name, time_s=1.0, tflops=0.1, speedup=1.0, baseline="flash", peak_busy=True)
         for name in ("flash", "torch")
     ]
-    for throughput, of_rates in (("{}", {"throughput"}), ('{ y = "time" }', set())):
-        source = 'variants = ["flash", "torch"]\n[figures]\nspeedup = {}\nmatrix = {}\n'
-        run = write_run(rows, f"{source}throughput = {throughput}\n")
-        text = make_report([run], formats=("png",)).summary_markdown.read_text()
-        captions = dict(re.findall(r"^\*(\w+)\*: (.*)$", text, re.MULTILINE))
-        assert {name for name, caption in captions.items() if "FLOPs: " in caption} == of_rates
-        assert {name for name, caption in captions.items() if "peak" in caption} == of_rates
-        assert len(captions) == 3
+    source = 'variants = ["flash", "torch"]\n[figures]\nspeedup = {}\nmatrix = {}\nthroughput = {}\n'
+    text = make_report([write_run(rows, source)], formats=("png",)).summary_markdown.read_text()
+    captions = dict(re.findall(r"^\*(\w+)\*: (.*)$", text, re.MULTILINE))
+    assert {name for name, caption in captions.items() if "FLOPs: " in caption} == {"throughput"}
+    assert {name for name, caption in captions.items() if "peak" in caption} == {"throughput"}
+    assert len(captions) == 3
 
 
 def test_no_folder_at_all_is_refused() -> None:

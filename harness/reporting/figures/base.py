@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+import io
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
 from harness.experiment.condition import holds, names_in, parse_condition
 from harness.problem.fields import problem_fields
-from harness.reporting.distinct import first_rows, numbered
 from harness.reporting.figures.embedding import metadata
 from harness.reporting.figures.style import COLUMN_WIDTH, WIDTHS, paper_style
-from harness.reporting.frames import PROBLEM_COLUMNS, is_missing, labels_in, records, select_variants
+from harness.reporting.frames import PROBLEM_COLUMNS, is_missing, records, select_variants
 from harness.system.errors import HarnessError, InputError
-from harness.system.plurals import counted
-from harness.system.storage.replacing import replaced
 from harness.system.validation import shown
 
 if TYPE_CHECKING:
@@ -30,8 +27,7 @@ USUAL_FORMATS = ("svg",)
 PNG_DOTS_PER_INCH = 200
 WHERE_NAMES = ("seq", "causal", *PROBLEM_COLUMNS)
 """What a figure's condition `where` may ask of a row; `seq` is the longer of `seq_q` and `seq_kv`."""
-MOST_INCHES = 100
-Inches = Annotated[float, Field(ge=1, le=MOST_INCHES)]
+Inches = Annotated[float, Field(ge=1, le=100)]
 
 
 def _column_of_problems(name: str) -> str:
@@ -45,10 +41,6 @@ PanelColumn = Annotated[str, AfterValidator(_column_of_problems)]
 
 class NothingToDraw(HarnessError):  # noqa: N818 - an outcome, not an error
     """A figure does not apply to these results; the message is the reason."""
-
-
-class NothingTimed(NothingToDraw):
-    """A figure is of times, and none of these results has one."""
 
 
 class Unreadable(NothingToDraw):
@@ -99,12 +91,8 @@ class FigureSettings(BaseModel):
 
     def display(self, label: str) -> str:
         """Return what a series is called: its name, or its variant's with the series' parameters."""
-        key = self.named_by(label)
-        return label if key is None else f"{self.names[key]}{label.removeprefix(key)}"
-
-    def named_by(self, label: str) -> str | None:
-        """Return the key of `names` that a series has its name from: itself or its variant; None for none."""
-        return next((key for key in (label, label.partition(" ")[0]) if key in self.names), None)
+        variant, space, parameters = label.partition(" ")
+        return self.names.get(label, self.names.get(variant, variant) + space + parameters)
 
 
 class Figure(ABC):
@@ -121,7 +109,7 @@ class Figure(ABC):
     shows_times: ClassVar[bool] = True
     """Whether it shows times, or what follows from them, so that its caption says how they were measured."""
     shows_rates: ClassVar[bool] = True
-    """Whether it can show FLOP/s or shares of a peak, see `is_of_rates`."""
+    """Whether it shows FLOP/s or shares of a peak, so that its caption says what FLOPs and peak are."""
     has_axis_of_lengths: ClassVar[bool] = True
     """Whether lengths stand along an axis or in headings; else its caption says them."""
     data_columns: ClassVar[tuple[str, ...]] = ()
@@ -130,29 +118,20 @@ class Figure(ABC):
     is_usual: ClassVar[bool] = True
     """Whether it is drawn where an experiment names no figure; others only where somebody asks for them."""
     reads: ClassVar[str] = ""
-    """How its numbers are read, see `reading`."""
 
     def reading(self, settings: Any) -> str:
         """Return how its numbers are read, which a caption says first: `Throughput: higher is better.`"""
         return self.reads
 
-    def is_of_rates(self, settings: Any) -> bool:
-        """Whether it shows FLOP/s or shares of a peak, so that its caption says what FLOPs and peak are."""
-        return self.shows_rates
-
     def rows(self, frame: pd.DataFrame, settings: Any) -> pd.DataFrame:
         """Return the rows of a prepared frame that it draws: caption and `harness explain` are of these.
 
-        By default those that the settings' `variants` and `where` leave; a figure that has no place for some
-        of them leaves them out here.  Raises `NothingToDraw` where there are none.
+        By default those that the settings' `variants` and `where` leave; raises `NothingToDraw` for none.
         """
         return choose_rows(frame, settings)
 
     def numbers(self, frame: pd.DataFrame, settings: Any) -> pd.DataFrame:
-        """Return the rows and values that it draws, in base units: the table of its numbers.
-
-        By default they are those of `rows`; a figure that computes values says so here.
-        """
+        """Return the rows and values that it draws, in base units, for the table of its numbers."""
         return self.rows(frame, settings)
 
     @abstractmethod
@@ -164,16 +143,9 @@ class Figure(ABC):
         nobody could read the figure, and `InputError` when settings name what the frame does not hold.
         """
 
-    def notes(self, frame: pd.DataFrame, settings: Any) -> list[str]:
-        """Return what a person who asked for the figure should know and cannot see in it, a line each."""
-        return []
-
 
 def choose_rows(frame: pd.DataFrame, settings: FigureSettings) -> pd.DataFrame:
-    """Return the rows that the settings' `variants` and `where` leave.
-
-    Raises `NothingToDraw` where they leave none.
-    """
+    """Return the rows that the settings' `variants` and `where` leave; raises `NothingToDraw` for none."""
     chosen = select_variants(frame, settings.variants)
     if settings.where is not None:
         chosen = _where(chosen, settings.where)
@@ -182,57 +154,31 @@ def choose_rows(frame: pd.DataFrame, settings: FigureSettings) -> pd.DataFrame:
     return chosen
 
 
-def not_shown(reason: str, chosen: pd.DataFrame, drawn: pd.DataFrame, settings: FigureSettings) -> list[str]:
-    """Return a sentence on the rows that are chosen and not drawn, with their series; none where all are.
-
-    `reason` begins it: `Without a build time`.
-    """
-    others = chosen[~chosen.index.isin(drawn.index)]
-    if others.empty:
-        return []
-    names = ", ".join(settings.display(label) for label in labels_in(others))
-    return [f"{reason}, so not shown: {len(others)} of {counted(len(chosen), 'case')} ({names})."]
+def not_shown(chosen: pd.DataFrame, drawn: pd.DataFrame, settings: FigureSettings) -> list[str]:
+    """Return a sentence that names the chosen series that are not drawn; none where all are."""
+    others = chosen[~chosen["label"].isin(drawn["label"])]
+    statuses = others.groupby("label", observed=True)["status"].unique()
+    names = [f"{settings.display(str(label))} ({', '.join(of)})" for label, of in statuses.items()]
+    return [f"Without a value, so not shown: {', '.join(names)}."] if names else []
 
 
 def require_times(frame: pd.DataFrame) -> None:
-    """Raise `NothingTimed` where no row of a frame has a time."""
+    """Raise `NothingToDraw` where no row of a frame has a time."""
     if not frame["time_s"].notna().any():
-        raise NothingTimed("no case was timed")
-
-
-def check_names(rows: pd.DataFrame, settings: FigureSettings, figure: str) -> None:
-    """Raise `InputError` where the settings' `names` call two series of a figure's rows the same."""
-    series: dict[str, str] = {}
-    for label in labels_in(rows):
-        name = settings.display(label)
-        other = series.setdefault(name, label)
-        if other != label:
-            key = settings.named_by(label) or settings.named_by(other)
-            raise InputError(
-                f"figures.{figure}.names.{key}: found {shown(name)}, which both {other} and {label} would be "
-                "called, expected a name of its own"
-            )
-
-
-def absent_variants(frame: pd.DataFrame, settings: FigureSettings) -> list[str]:
-    """Return the variants and series that the settings want to show and no row is of."""
-    present = {*frame["variant"].unique(), *frame["label"].cat.categories}
-    return [wanted for wanted in settings.variants or () if wanted not in present]
+        raise NothingToDraw("no case was timed")
 
 
 def _where(frame: pd.DataFrame, text: str) -> pd.DataFrame:
-    """Return the rows for which a condition holds; evaluated once for each set of values asked for."""
-    import numpy as np
+    """Return the rows for which a condition holds."""
+    import pandas as pd
 
     condition = parse_condition(text, WHERE_NAMES)
     columns = sorted(names_in(condition)) or ["seq"]
-    numbers = numbered(frame, columns)
-    rows = records(frame[columns].iloc[first_rows(numbers)])
     try:
-        chosen = [holds(condition, _problem_values(row)) for row in rows]
+        chosen = [holds(condition, _problem_values(row)) for row in records(frame[columns])]
     except ValueError as error:
         raise InputError(f"where: {error}") from error
-    return frame[np.array(chosen, dtype=bool)[numbers]]
+    return frame[pd.Series(chosen, index=frame.index, dtype=bool)]
 
 
 def _problem_values(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -253,19 +199,11 @@ def check_formats(formats: Sequence[str]) -> None:
         raise InputError(f"figure format: found {next(iter(unknown), 'none')}, expected one of {expected}")
 
 
-def save(
-    drawing: Drawing, stem: Path, formats: Sequence[str] = USUAL_FORMATS, origin: str = ""
-) -> tuple[Path, ...]:
-    """Write a drawing as `stem.svg`, `stem.pdf` … and return the files.
-
-    Each file holds the text `origin`, see `harness.reporting.figures.embedding`.
-    """
+def file_content(drawing: Drawing, format: str, origin: str) -> bytes:
+    """Return a drawing as a file that holds the text `origin`, see `harness.reporting.figures.embedding`."""
     import matplotlib
 
-    check_formats(formats)
-    paths = tuple(stem.with_name(f"{stem.name}.{name}") for name in formats)
+    content = io.BytesIO()
     with paper_style(), matplotlib.rc_context({"pdf.fonttype": 42, "svg.hashsalt": "harness"}):
-        for name, path in zip(formats, paths, strict=True):
-            with replaced(path) as file:
-                drawing.savefig(file, format=name, dpi=PNG_DOTS_PER_INCH, metadata=metadata(name, origin))
-    return paths
+        drawing.savefig(content, format=format, dpi=PNG_DOTS_PER_INCH, metadata=metadata(format, origin))
+    return content.getvalue()

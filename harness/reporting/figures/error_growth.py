@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from harness.reporting.figures.base import NothingToDraw, PanelColumn, choose_rows
+from harness.reporting.figures.base import PanelColumn
 from harness.reporting.figures.over_sizes import Scale, SizeFigure, SizeSettings
 from harness.reporting.units import is_number
 
@@ -17,8 +16,7 @@ RATIO_NOTE = (
     "Line at 1: the tolerance; above it, wrong."
 )
 ABSOLUTE_NOTE = "Largest absolute error against the float64 reference, in the worst of the checked inputs."
-ZERO_NOTE = "Without error, so not on the scale: {} of {} rows."
-INFINITE_NOTE = "With NaN or infinity where the reference has a number, so not on the scale: {} of {} rows."
+UNPLACED_NOTE = "Without error, or not finite, so not on the scale: {} of {} rows."
 
 
 class ErrorGrowthSettings(SizeSettings):
@@ -42,31 +40,14 @@ class ErrorGrowth(SizeFigure):
     is_usual = False
     reads = "Error: lower is better."
 
-    def chosen(self, frame: pd.DataFrame, settings: ErrorGrowthSettings) -> pd.DataFrame:
-        """Return the chosen rows; some of them were checked with an error that has a place on the scale."""
-        rows = choose_rows(frame, settings)
-        if not any(is_number(error) and error > 0 for error in rows[_column(settings)]):
-            raise NothingToDraw("no case was checked with a finite error above 0")
-        return rows
-
     def scale(self, rows: pd.DataFrame, settings: ErrorGrowthSettings) -> Scale:
-        """Return the axis of errors."""
-        if settings.y == "ratio":
-            return Scale("error_ratio", "error / tolerance", line=(1.0, "limit"), is_logarithmic=True)
-        return Scale("max_abs_error", "largest absolute error", is_logarithmic=True)
-
-    def word(self, row: Mapping[str, Any]) -> str:
-        """Return that the error is not known of what passed."""
-        return super().word(row).replace("not timed", "not known")
-
-    def facts(self, rows: pd.DataFrame, settings: ErrorGrowthSettings) -> list[str]:
-        """Return what the error is, and how many have no place on the scale."""
-        errors = rows[_column(settings)].dropna()
-        exact, infinite = int((errors == 0).sum()), int((~errors.map(is_number)).sum())
-        notes = [RATIO_NOTE if settings.y == "ratio" else ABSOLUTE_NOTE]
-        notes += [ZERO_NOTE.format(exact, len(errors))] if exact else []
-        return [*notes, *([INFINITE_NOTE.format(infinite, len(errors))] if infinite else [])]
-
-
-def _column(settings: ErrorGrowthSettings) -> str:
-    return "error_ratio" if settings.y == "ratio" else "max_abs_error"
+        """Return the axis of errors, and how many have no place on it."""
+        column, label, line, note = (
+            ("error_ratio", "error / tolerance", (1.0, "limit"), RATIO_NOTE)
+            if settings.y == "ratio"
+            else ("max_abs_error", "largest absolute error", None, ABSOLUTE_NOTE)
+        )
+        errors = rows[column].dropna()
+        unplaced = sum(not is_number(error) or error == 0 for error in errors)
+        notes = (note, UNPLACED_NOTE.format(unplaced, len(errors))) if unplaced else (note,)
+        return Scale(column, label, line=line, notes=notes, is_logarithmic=True)

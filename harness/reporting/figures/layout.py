@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.reporting.captions import FIXED_LENGTH, KIND, forms_in_words
-from harness.reporting.figures.base import FigureSettings, NothingToDraw, Unreadable
+from harness.reporting.captions import FIXED_LENGTH, forms_in_words
+from harness.reporting.figures.base import FigureSettings, Unreadable
 from harness.reporting.figures.style import CAPTION_SIZE, FONT_SIZES
 from harness.reporting.frames import (
     PROBLEM_COLUMNS,
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 LETTERS = 120
 """Letters of size 1 that fit into an inch."""
-LONGEST_TEXT = 200
-"""Letters of a name that are drawn; rows of other origin may have longer ones."""
 HEADING_SIZE = float(FONT_SIZES["axes.titlesize"])
 LEGEND_SIZE = float(FONT_SIZES["legend.fontsize"])
 LEFT_OF_PANELS = 0.6
@@ -40,8 +38,6 @@ LEFT_OF_PANELS = 0.6
 HANDLE = 0.5
 """Inches of a legend's entry besides its text."""
 MOST_LEGEND_COLUMNS = 4
-LEAST_PANEL_HEIGHT = 0.8
-"""Inches below which nothing of a panel can be read."""
 MOST_PANELS = 24
 MOST_SERIES = 32
 MOST_PLACES = 48
@@ -76,7 +72,7 @@ def panel_columns(frame: pd.DataFrame, wanted: Sequence[str], x: str | None = No
     target, threads …) becomes a further split rather than a silent mixture.  What follows from x does not.
     """
     place = [] if x is None else [x]
-    chosen = varying(frame, [*wanted, FIXED_LENGTH, KIND])
+    chosen = varying(frame, [*wanted, FIXED_LENGTH])
     for column in varying(frame, PROBLEM_COLUMNS):
         is_new = column not in chosen and column not in place
         if is_new and several_values(frame, [*place, *chosen], column):
@@ -87,22 +83,17 @@ def panel_columns(frame: pd.DataFrame, wanted: Sequence[str], x: str | None = No
 def check_readable(frame: pd.DataFrame, wanted: Sequence[str], x: str | None = None) -> list[str]:
     """Return the columns to split by, see `panel_columns`; `x` is the horizontal axis, if it is a column.
 
-    Raises `Unreadable`, with what to narrow down, where there would be more series, places or panels than
-    can be read.
+    Raises `Unreadable`, with what to narrow down, for more series, places or panels than can be read.
     """
     columns = panel_columns(frame, wanted, x)
     panels = len(frame[columns].drop_duplicates()) if columns else 1
-    counts = ", ".join(f"{frame[column].nunique(dropna=False)} of {column}" for column in columns)
-    limits = [
-        (len(labels_in(frame)), "series", MOST_SERIES, "variants"),
-        (frame[x].nunique() if x is not None else 0, f"values of {x}", MOST_PLACES, "where"),
-        (panels, f"panels ({counts})", MOST_PANELS, "where"),
-    ]
-    for count, what, most, setting in limits:
-        if count > most:
-            raise Unreadable(
-                f"{count} {what}, of which at most {most} can be read; narrow them down with {setting}"
-            )
+    series, places = len(labels_in(frame)), frame[x].nunique() if x is not None else 0
+    if series > MOST_SERIES or places > MOST_PLACES or panels > MOST_PANELS:
+        raise Unreadable(
+            f"{series} series, {places} values of {x}, and {panels} panels ({', '.join(columns)}), of which "
+            f"at most {MOST_SERIES}, {MOST_PLACES} and {MOST_PANELS} can be read; narrow them down with "
+            "variants or where"
+        )
     return columns
 
 
@@ -130,32 +121,27 @@ def new_drawing(
     notes: Sequence[str] = (),
     legend: Mapping[str, Any] | None = None,
     labels: tuple[str, str] = ("", ""),
-    width: float | None = None,
-    shares_scale: bool = True,
 ) -> tuple[Drawing, list[Axes]]:
-    """Make a drawing with the axes and heading of each panel, by default on one vertical scale.
+    """Make a drawing with the axes and heading of each panel, all on one vertical scale.
 
     Above the panels stand the settings' title and a `legend` of texts and handles; below them the `notes` and
     the caption.  `labels` are those of the outer axes.  A panel's height in inches includes heading, ticks
-    and label.  Raises `NothingToDraw` where the settings' size leaves panels no room.
+    and label.
     """
     from matplotlib.figure import Figure as Drawing
 
-    width = width or settings.inches
+    width = settings.inches
     text = wrap(" ".join([*notes, caption]), width - 0.15, CAPTION_SIZE) if settings.caption else ""
     entries = {wrap(name, width - HANDLE, LEGEND_SIZE): handle for name, handle in (legend or {}).items()}
-    legend_columns, height_of_legend = _legend_size(list(entries), width)
+    widest = HANDLE + max((inches_of(name, LEGEND_SIZE) for name in entries), default=0)
+    legend_columns = max(1, min(MOST_LEGEND_COLUMNS, len(entries), int(width / widest)))
     headings = [wrap(panel.heading, panel_inches(grid, width), HEADING_SIZE) for panel in grid.panels]
-    besides = 0.11 * (text.count("\n") + 1) + height_of_legend + 0.2 * bool(settings.title)
-    besides += 0.13 * grid.rows * max(heading.count("\n") for heading in headings)
-    height = besides + grid.rows * panel_height
-    if settings.size is not None:
-        height, needed = settings.size[1], besides + grid.rows * min(LEAST_PANEL_HEIGHT, 0.7 * panel_height)
-        if height < needed:
-            needed = math.ceil(10 * needed) / 10
-            raise NothingToDraw(f"size: {height:g} inches of height, at least {needed:.1f} are needed")
-    drawing = Drawing(figsize=(width, height), layout="constrained")
-    all_axes = list(drawing.subplots(grid.rows, grid.columns, squeeze=False, sharey=shares_scale).flat)
+    lines_of_legend = math.ceil(len(entries) / legend_columns) * max(map(_lines, entries), default=0)
+    height = 0.11 * _lines(text) + 0.16 * lines_of_legend + 0.2 * bool(settings.title)
+    height += grid.rows * (panel_height + 0.13 * max(map(_lines, headings)))
+    size = settings.size or (width, height)
+    drawing = Drawing(figsize=size, layout="constrained")
+    all_axes = list(drawing.subplots(grid.rows, grid.columns, squeeze=False, sharey=True).flat)
     if text:
         drawing.supxlabel(text, x=0.01, ha="left", fontsize=CAPTION_SIZE, color="0.25", gid="caption")
     if entries:
@@ -171,16 +157,15 @@ def new_drawing(
         drawing.suptitle(settings.title)
     for axes in all_axes[len(grid.panels) :]:
         axes.set_visible(False)
-    for place, (axes, heading) in enumerate(zip(all_axes, headings, strict=False)):
+    for place_of_panel, (axes, heading) in enumerate(zip(all_axes, headings, strict=False)):
         axes.set_title(heading)
-        axes.set_ylabel(labels[1] if place % grid.columns == 0 else "")
-        axes.set_xlabel(labels[0] if place + grid.columns >= len(grid.panels) else "")
+        axes.set_ylabel(labels[1] if place_of_panel % grid.columns == 0 else "")
+        axes.set_xlabel(labels[0] if place_of_panel + grid.columns >= len(grid.panels) else "")
     return drawing, all_axes[: len(grid.panels)]
 
 
 def wrap(text: str, inches: float, size: float) -> str:
     """Break a text so that lines of letters of usual width are no longer than so many inches."""
-    text = text if len(text) <= LONGEST_TEXT or size == CAPTION_SIZE else text[: LONGEST_TEXT - 1] + "…"
     return "\n".join(textwrap.wrap(text, max(8, round(inches * LETTERS / size))))
 
 
@@ -199,27 +184,14 @@ def add_to_heading(axes: Axes, text: str) -> None:
     axes.set_title("\n".join(filter(None, [axes.get_title(), text])))
 
 
-def write_log_ticks(axis: Any, low: float, high: float, base: int = 10) -> None:
-    """Write numbers at ticks of a logarithmic axis between two values, and none beyond.
+def write_log_ticks(axis: Any) -> None:
+    """Write plain numbers along a logarithmic axis."""
+    from matplotlib.ticker import LogLocator, NullLocator
 
-    On a scale too short for two powers of its base there are ticks between these, or equal steps.
-    """
-    from matplotlib.ticker import LogLocator, MaxNLocator
-
-    subs = (1.0,) if high / low >= base**2 else (1.0, 2.0, 5.0)
-    for locator in (LogLocator(base, subs, numticks=9), MaxNLocator(4, steps=(1, 2, 2.5, 5, 10))):
-        ticks = [float(tick) for tick in locator.tick_values(low, high) if low <= tick <= high]
-        if len(ticks) > 1:
-            break
-    axis.set_ticks(ticks, [f"{tick:.6g}" for tick in ticks])
-    axis.set_ticks([], minor=True)
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=20))
+    axis.set_major_formatter("{x:.6g}")
+    axis.set_minor_locator(NullLocator())
 
 
-def _legend_size(names: Sequence[str], width: float) -> tuple[int, float]:
-    """Return how many columns of entries fit into a width, and how high the legend is about."""
-    if not names:
-        return 1, 0.0
-    widest = max(inches_of(name, LEGEND_SIZE) for name in names) + HANDLE
-    columns = max(1, min(MOST_LEGEND_COLUMNS, len(names), int(width / widest)))
-    lines = max(name.count("\n") + 1 for name in names)
-    return columns, 0.1 + 0.16 * math.ceil(len(names) / columns) * lines
+def _lines(text: str) -> int:
+    return text.count("\n") + 1

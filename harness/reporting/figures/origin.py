@@ -6,7 +6,7 @@ It names runs and devices, but no user, host or folder above a run's own, as a m
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -28,10 +28,12 @@ TIME_DIGITS = 6
 """Significant digits of the times in the list."""
 
 
-class RunOrigin(BaseModel):
-    """One run that a figure was drawn from."""
-
+class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class RunOrigin(_Part):
+    """One run that a figure was drawn from."""
 
     experiment: str
     run: str
@@ -53,10 +55,8 @@ class RunOrigin(BaseModel):
     gpus: tuple[str, ...] = ()
 
 
-class RowOrigin(BaseModel):
+class RowOrigin(_Part):
     """One row that a figure shows."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     case: str
     series: str
@@ -65,10 +65,8 @@ class RowOrigin(BaseModel):
     time_s: float | None = None
 
 
-class Origin(BaseModel):
+class Origin(_Part):
     """All that a figure's file says of where it comes from."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     format: Literal[1] = 1
     figure: str
@@ -98,19 +96,13 @@ def _run_origins(runs: Runs) -> list[RunOrigin]:
     """Describe the runs that a report is of, as they are now."""
     return [
         RunOrigin(
-            experiment=manifest.experiment,
             run=name,
             label=runs.labels.get((manifest.experiment, name)),
             manifest_digest=manifest_digest(folder),
             command=describe_commands(manifest),
-            started=manifest.started,
-            harness_version=manifest.harness_version,
-            code_digest=manifest.code_digest,
-            git_commit=manifest.git_commit,
-            git_dirty=manifest.git_dirty,
             resumed_with=tuple(describe_resumes(manifest)),
-            device=manifest.device,
             gpus=tuple(gpu.name for gpu in manifest.gpus),
+            **manifest.model_dump(include=set(RunOrigin.model_fields) - {"command", "gpus"}),
         )
         for folder, name, manifest in zip(runs.folders, runs.names, runs.manifests, strict=True)
     ]
@@ -121,13 +113,8 @@ def manifest_digest(folder: Path) -> str:
     return hashlib.sha256((folder / MANIFEST_FILE).read_bytes()).hexdigest()
 
 
-def _row_origins(rows: pd.DataFrame) -> Iterable[RowOrigin]:
-    for row in records(rows[["case", "label", "target", "status", "time_s"]]):
-        time = row["time_s"]
-        yield RowOrigin(
-            case=str(row["case"]),
-            series=str(row["label"]),
-            target=str(row["target"]),
-            status=str(row["status"]),
-            time_s=float(f"{time:.{TIME_DIGITS}g}") if is_number(time) else None,
-        )
+def _row_origins(rows: pd.DataFrame) -> list[RowOrigin]:
+    columns = {"case": "case", "label": "series", "target": "target", "status": "status"}
+    texts = rows[list(columns)].astype(str).rename(columns=columns)
+    times = [float(f"{time:.{TIME_DIGITS}g}") if is_number(time) else None for time in rows["time_s"]]
+    return [RowOrigin(**row, time_s=time) for row, time in zip(records(texts), times, strict=True)]

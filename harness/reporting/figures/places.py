@@ -19,6 +19,8 @@ X_LABELS = {
     "batch": "batch size",
     "kv_heads": "key/value heads",
     "skew": "longest sequence over shortest",
+    "intensity": "arithmetic intensity (FLOP/byte)",
+    "recompute_factor": "executed / ideal FLOPs",
 }
 SAME_LENGTHS = "sequence length"
 """Label of an axis of lengths where rows have as many queries as keys."""

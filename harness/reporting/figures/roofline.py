@@ -6,74 +6,41 @@ for each level of memory (Ilic, Pratas and Sousa, *Cache-aware Roofline model*, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from harness.reporting.figures.base import (
-    Figure,
-    FigureSettings,
-    NothingToDraw,
-    PanelColumn,
-    choose_rows,
-    require_times,
-)
-from harness.reporting.figures.layout import (
-    HEADING_SIZE,
-    add_to_heading,
-    check_readable,
-    new_drawing,
-    panel_grid,
-    panel_inches,
-    wrap,
-    write_log_ticks,
-)
-from harness.reporting.figures.over_sizes import legend_of
-from harness.reporting.figures.roofs import MEMORY, Roof, columns_of_roofs, roofs_of, with_roof_peaks
-from harness.reporting.figures.style import DOTTED, SeriesStyle, marker_properties, paper_style, series_styles
-from harness.reporting.frames import PROBLEM_COLUMNS, labels_in, varying
-from harness.reporting.units import Unit, rate_unit, significant
+from harness.reporting.figures.base import FigureSettings, PanelColumn, choose_rows, require_times
+from harness.reporting.figures.layout import HEADING_SIZE, add_to_heading, wrap
+from harness.reporting.figures.over_sizes import Scale, SizeFigure
+from harness.reporting.figures.roofs import MEMORY, Roof, roofs_of
+from harness.reporting.figures.style import DOTTED
+from harness.reporting.frames import PROBLEM_COLUMNS
+from harness.reporting.units import rate_unit, significant
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Drawing
 
-PANEL_HEIGHT = 2.9
-ROOM = 1.7
-"""Ends of both scales beyond points and peaks."""
-ROOM_OF_SLOPE = 6.0
-"""End of the horizontal scale left of the ridge of memory, so that its slope can be seen."""
-LENGTHS = ("seq_q", "seq_kv", "batch")
-"""Columns along which the points of a series are joined."""
+HEADING_INCHES = 2.8
+ROOM, ROOM_OF_SLOPE = 1.7, 6.0
+"""Ends of the horizontal scale beyond points, and left of the ridge of memory, whose slope is then seen."""
+ROOF_COLUMNS = ("target", "threads", "dtype")
+"""What a roof depends on, besides the device: a panel holds one value of each."""
 NOTE = (
     "Arithmetic intensity: the problem's FLOPs over its least traffic, what is visible of the inputs read "
     "once and the outputs written once. Slopes: bandwidths of reading from each level of memory, solid that "
-    "of memory itself. What lies above it is data that stays in a cache. Points of a problem are joined by "
-    "growing length."
+    "of memory itself; dashed is what a data sheet states. What lies above memory's is data that stays in a "
+    "cache."
 )
 
 
 class RooflineSettings(FigureSettings):
     """`[figures] roofline = { … }`."""
 
-    panels: tuple[PanelColumn, ...] = ("head_dim", "mask")
-    """One panel for each combination of these; targets, threads and dtypes that vary are added, and options
-    of targets that peaks vary with."""
+    panels: tuple[PanelColumn, ...] = ("head_dim", "mask", *ROOF_COLUMNS)
+    """One panel for each combination of these that varies."""
 
 
-@dataclass(frozen=True)
-class _Scales:
-    """The ends of the scales that all panels share; rates in TFLOP/s."""
-
-    left: float
-    right: float
-    low: float
-    high: float
-    unit: Unit
-
-
-class Roofline(Figure):
+class Roofline(SizeFigure):
     """Points of each variant, below the measured peak and the measured bandwidths."""
 
     name = "roofline"
@@ -82,149 +49,64 @@ class Roofline(Figure):
     data_columns = ("intensity", "tflops", "peak_tflops", "bandwidth_gb_s.")
     is_usual = False
     reads = "Throughput: higher is better."
+    measured_x = "intensity"
+    not_in_panels = PROBLEM_COLUMNS
+    joins_points = False
 
-    def rows(self, frame: pd.DataFrame, settings: RooflineSettings) -> pd.DataFrame:
-        """Return the timed rows that have an arithmetic intensity, each with the peak of its roof."""
-        chosen = choose_rows(with_roof_peaks(frame), settings)
-        shown = chosen.dropna(subset=["time_s", "tflops"])
-        shown = shown[shown["intensity"].gt(0) & shown["intensity"].lt(float("inf"))]
+    def chosen(self, frame: pd.DataFrame, settings: RooflineSettings) -> pd.DataFrame:
+        """Return the timed rows."""
         require_times(frame)
-        if shown.empty:
-            raise NothingToDraw("no case that variants and where leave was timed and has an intensity")
-        return shown
+        rows = choose_rows(frame, settings)
+        return rows[rows["time_s"].notna() & rows["tflops"].gt(0)]
 
-    def draw(self, frame: pd.DataFrame, settings: RooflineSettings, caption: str) -> Drawing:
-        """Draw it; see `Figure.draw`."""
-        shown = self.rows(frame, settings)
-        wanted = [*settings.panels, *columns_of_roofs(shown)]
-        others = [name for name in PROBLEM_COLUMNS if name not in wanted]
-        columns = check_readable(shown.drop(columns=others), wanted)
-        grid = panel_grid(shown, columns, settings.panels_beside)
-        labels, styles = labels_in(shown), series_styles(frame)
-        roofs = [roofs_of(panel.frame) for panel in grid.panels]
-        all_roofs = [roof for of_panel in roofs for roof in of_panel]
-        scales = _scales(shown, all_roofs)
-        with paper_style(settings.font):
-            drawing, all_axes = new_drawing(
-                grid,
-                PANEL_HEIGHT,
-                settings,
-                caption,
-                notes=[NOTE, *_doubts(shown, all_roofs)],
-                legend=legend_of(styles, labels, settings),
-                labels=("arithmetic intensity (FLOP/byte)", f"throughput ({scales.unit.symbol})"),
+    def scale(self, rows: pd.DataFrame, settings: RooflineSettings) -> Scale:
+        """Return the axis of rates."""
+        unit = rate_unit(rows["tflops"])
+        label = f"throughput ({unit.symbol})"
+        return Scale("tflops", label, unit.factor, notes=(NOTE,), is_logarithmic=True)
+
+    def add_to_panel(self, axes: Axes, panel: pd.DataFrame, x: str, scale: Scale, rows: pd.DataFrame) -> None:
+        """Draw the roof of each device, and write it below the heading."""
+        roofs = roofs_of(panel)
+        ridges = [roof.ridge(MEMORY) for roof in roofs_of(rows) if roof.tflops and MEMORY in roof.bandwidths]
+        left = min([rows[x].min() / ROOM, *(ridge / ROOM_OF_SLOPE for ridge in ridges)])
+        right = max([rows[x].max(), *ridges]) * ROOM
+        axes.set_xlim(left, right)
+        unit = rate_unit(rows["tflops"])
+        for roof in roofs:
+            _draw_roof(axes, roof, (left, right), scale.factor)
+            peak = (
+                []
+                if roof.tflops is None
+                else [f"peak {significant(roof.tflops * unit.factor)} {unit.symbol}"]
             )
-            for panel, axes, of_panel in zip(grid.panels, all_axes, roofs, strict=True):
-                _scale(axes, scales)
-                names_device = panel.frame["device"].nunique(dropna=False) > 1
-                for roof in of_panel:
-                    words = _words(roof, scales, names_device=names_device)
-                    add_to_heading(axes, wrap(words, panel_inches(grid, settings.inches), HEADING_SIZE))
-                    _draw_roof(axes, roof, scales)
-                _draw_points(axes, panel.frame, styles, scales.unit)
-        return drawing
+            levels = [f"{level} {significant(speed)} GB/s" for level, speed in roof.bandwidths.items()]
+            source = "measured" if roof.is_measured else "data sheet"
+            owner = f"{roof.device}: " if len(roofs) > 1 else ""
+            words = f"{owner}{source} {', '.join([*peak, *levels])}"
+            add_to_heading(axes, wrap(words, HEADING_INCHES, HEADING_SIZE))
 
 
-def _scales(shown: pd.DataFrame, roofs: Sequence[Roof]) -> _Scales:
-    """Return scales that hold all points, all peaks and the ridges of memory."""
-    peaks = [roof.tflops for roof in roofs if roof.tflops is not None]
-    ridges = [ridge for roof in roofs if MEMORY in roof.bandwidths and (ridge := roof.ridge(MEMORY))]
-    left = min([float(shown["intensity"].min()) / ROOM, *(ridge / ROOM_OF_SLOPE for ridge in ridges)])
-    right = max([float(shown["intensity"].max()), *ridges]) * ROOM
-    at_left = [roof.reach(MEMORY, left) for roof in roofs if MEMORY in roof.bandwidths]
-    return _Scales(
-        left=left,
-        right=right,
-        low=float(min([*shown["tflops"], *at_left])) / ROOM,
-        high=float(max([*shown["tflops"], *peaks])) * ROOM,
-        unit=rate_unit([*shown["tflops"], *peaks]),
-    )
-
-
-def _scale(axes: Axes, scales: _Scales) -> None:
-    """Give both scales of a panel their ends and ticks that are written as numbers."""
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    axes.set_xlim(scales.left, scales.right)
-    low, high = scales.low * scales.unit.factor, scales.high * scales.unit.factor
-    axes.set_ylim(low, high)
-    write_log_ticks(axes.xaxis, scales.left, scales.right, base=2)
-    write_log_ticks(axes.yaxis, low, high)
-    axes.grid(axis="both")
-
-
-def _draw_roof(axes: Axes, roof: Roof, scales: _Scales) -> None:
-    """Draw the peak and a slope for each level up to it; dashed is what a data sheet says.
-
-    A slope that lies left of the panel or above it is left out.
-    """
-    factor = scales.unit.factor
+def _draw_roof(axes: Axes, roof: Roof, ends: tuple[float, float], factor: float) -> None:
+    """Draw a slope for each level of memory that ends in sight, and the peak; dashed is a data sheet's."""
+    left, right = ends
     for level in roof.bandwidths:
-        if not _is_in_sight(roof, level, scales):
-            continue
-        ridge = roof.ridge(level)
-        end = scales.right if ridge is None else min(ridge, scales.right)
-        axes.plot(
-            [scales.left, end],
-            [roof.reach(level, scales.left) * factor, roof.reach(level, end) * factor],
-            color="0.15" if level == MEMORY else "0.55",
-            linestyle="--" if not roof.is_measured else "-" if level == MEMORY else DOTTED,
-            linewidth=1.0 if level == MEMORY else 0.7,
-            gid="slope",
-            zorder=1,
-        )
+        end = min(roof.ridge(level), right)
+        if end > left:
+            axes.plot(
+                [left, end],
+                [roof.reach(level, left) * factor, roof.reach(level, end) * factor],
+                color="0.15" if level == MEMORY else "0.55",
+                linestyle="--" if not roof.is_measured else "-" if level == MEMORY else DOTTED,
+                linewidth=1.0 if level == MEMORY else 0.7,
+                gid="slope",
+                zorder=1,
+            )
     if roof.tflops is not None:
-        ridges = [ridge for level in roof.bandwidths if (ridge := roof.ridge(level)) is not None]
-        axes.plot(
-            [max(scales.left, min(ridges, default=scales.left)), scales.right],
-            [roof.tflops * factor] * 2,
-            color="0.15",
-            linestyle="-" if roof.is_measured else "--",
-            linewidth=1.0,
-            gid="peak",
-            zorder=1,
-        )
-
-
-def _words(roof: Roof, scales: _Scales, *, names_device: bool) -> str:
-    """Return what a roof is, below its panel's heading."""
-    words = [roof.words(level) for level in roof.bandwidths if _is_in_sight(roof, level, scales)]
-    if roof.tflops is not None:
-        words.insert(0, f"peak {significant(roof.tflops * scales.unit.factor)} {scales.unit.symbol}")
-    owner = f" ({roof.device})" if names_device else ""
-    return f"{'measured' if roof.is_measured else 'data sheet'} {', '.join(words)}{owner}"
-
-
-def _is_in_sight(roof: Roof, level: str, scales: _Scales) -> bool:
-    ridge = roof.ridge(level)
-    is_left = ridge is not None and ridge <= scales.left
-    return not is_left and roof.reach(level, scales.left) < scales.high
-
-
-def _draw_points(axes: Axes, frame: pd.DataFrame, styles: dict[str, SeriesStyle], unit: Unit) -> None:
-    for label in labels_in(frame):
-        for rows in _of_one_problem(frame[frame["label"] == label]):
-            rows = rows.sort_values("intensity")
-            properties = {**marker_properties(styles[label]), "linewidth": 0.6, "markersize": 4}
-            axes.plot(rows["intensity"], rows["tflops"] * unit.factor, **properties, label=label, zorder=3)
-
-
-def _of_one_problem(rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """Yield the rows that differ in their lengths alone, those of as many queries as keys by themselves."""
-    columns = [name for name in varying(rows, PROBLEM_COLUMNS) if name not in LENGTHS]
-    is_square = (rows["seq_q"] == rows["seq_kv"]).rename("is_square")
-    for _, members in rows.groupby([*columns, is_square], dropna=False, observed=True, sort=False):
-        yield members
-
-
-def _doubts(shown: pd.DataFrame, roofs: Sequence[Roof]) -> list[str]:
-    """Return sentences on roofs that are not measured, or not there."""
-    stated = sorted({roof.device for roof in roofs if not roof.is_measured})
-    devices = shown.groupby("device", sort=False)
-    unknown = [str(device) for device, rows in devices if not roofs_of(rows)]
-    sentences = []
-    if stated:
-        sentences.append(f"Dashed: nothing was measured, the data sheet says so ({', '.join(stated)}).")
-    if unknown:
-        sentences.append(f"Nothing measured what these can do at most: {', '.join(unknown)}.")
-    return sentences
+        first = max([left, *([min(map(roof.ridge, roof.bandwidths))] if roof.bandwidths else [])])
+        look: dict[str, Any] = {
+            "color": "0.15",
+            "linestyle": "-" if roof.is_measured else "--",
+            "linewidth": 1.0,
+        }
+        axes.plot([first, right], [roof.tflops * factor] * 2, **look, gid="peak", zorder=1)

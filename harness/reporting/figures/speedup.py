@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness.reporting.figures.base import NothingToDraw, choose_rows, require_times
-from harness.reporting.figures.baseline import compare, comparison_notes, what_is_1
-from harness.reporting.figures.layout import wrap
 from harness.reporting.figures.over_sizes import Scale, SizeFigure, SizeSettings
-from harness.reporting.figures.places import along
-from harness.reporting.figures.style import FONT_SIZES
-from harness.reporting.units import is_number
+from harness.reporting.frames import (
+    BASELINE_LABEL,
+    PROBLEM_COLUMNS,
+    RUN_COLUMNS,
+    is_own_baseline,
+    labels_in,
+    records,
+)
+from harness.system.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-LABEL_INCHES = 1.6
-"""Height that a vertical axis has for its label."""
-NO_BASELINE = "no baseline"
-"""Stands where a variant was timed but the baseline was not."""
+PAIRED_NOTE = (
+    "Error bars: 95 % interval of the typical ratio, paired by timing round, over starts and rounds."
+)
+MEDIANS_NOTE = "Ratios of median times, without interval."
 
 
 class SpeedupSettings(SizeSettings):
@@ -40,38 +43,57 @@ class Speedup(SizeFigure):
     name = "speedup"
     summary = "speed-up of each variant over a baseline, a value on each bar"
     settings = SpeedupSettings
-    data_columns = ("seq", "skew", "status", "baseline", "speedup")
+    data_columns = ("seq", "skew", "status", BASELINE_LABEL, "speedup")
     shows_rates = False
-    leaves_out_empty = False
     reads = "Speed-up: higher is better."
-
-    def rows(self, frame: pd.DataFrame, settings: SpeedupSettings) -> pd.DataFrame:
-        """Return the rows that have a place along the horizontal axis, with those of the baseline."""
-        require_times(frame)
-        return along(choose_rows(frame, settings), settings.x)[0]
-
-    def numbers(self, frame: pd.DataFrame, settings: SpeedupSettings) -> pd.DataFrame:
-        """Return the rows with their speed-ups over the figure's baseline, which has no bar itself."""
-        return self.placed(frame, settings)[0]
+    word_of_passed = "no baseline"
 
     def chosen(self, frame: pd.DataFrame, settings: SpeedupSettings) -> pd.DataFrame:
-        """Return the chosen rows with their speed-ups."""
-        rows = choose_rows(compare(frame, settings.baseline), settings)
+        """Return the chosen rows with their speed-ups over the figure's baseline, which is left out."""
+        require_times(frame)
+        rows = choose_rows(over_baseline(frame, settings.baseline), settings)
         if not rows["speedup"].notna().any():
             raise NothingToDraw("no case was timed together with its baseline")
         return rows
 
     def scale(self, rows: pd.DataFrame, settings: SpeedupSettings) -> Scale:
         """Return the axis of speed-ups."""
-        baseline = what_is_1(rows, settings.display)
-        named = wrap(f"({baseline} = 1)", LABEL_INCHES, float(FONT_SIZES["axes.labelsize"]))
+        compared = rows[rows["speedup"].notna()]
+        names = [settings.display(str(label)) for label in compared[BASELINE_LABEL].unique()]
+        notes = [PAIRED_NOTE if compared["speedup_low"].notna().any() else MEDIANS_NOTE]
+        notes += [f"Baselines: {', '.join(names)}."] if len(names) > 1 else []
+        label = f"speed-up\n({names[0] if len(names) == 1 else 'baseline'} = 1)"
         ends = ("speedup_low", "speedup_high")
-        return Scale("speedup", f"speed-up\n{named}", ends=ends, line=(1.0, "baseline"), as_bars=True)
+        return Scale("speedup", label, ends=ends, line=(1.0, "baseline"), notes=tuple(notes), as_bars=True)
 
-    def word(self, row: Mapping[str, Any]) -> str:
-        """Return that the baseline of what was timed is missing, else what became of it."""
-        return NO_BASELINE if is_number(row["time_s"]) else super().word(row)
 
-    def facts(self, rows: pd.DataFrame, settings: SpeedupSettings) -> list[str]:
-        """Return what the speed-ups are."""
-        return comparison_notes(rows, settings.display)
+def over_baseline(frame: pd.DataFrame, wanted: str | None) -> pd.DataFrame:
+    """Return a prepared frame's rows with speed-ups over a baseline, which is itself left out.
+
+    The recorded speed-ups are taken where no baseline is wanted, or all of them are over the wanted one; each
+    is over the baseline of its own run.  Else they are ratios of median times.
+    """
+    recorded = frame[frame["speedup"].notna()]
+    is_recorded = (recorded["baseline"] == wanted) | (recorded[BASELINE_LABEL] == wanted)
+    if wanted is not None and not (len(recorded) and is_recorded.all()):
+        return _over_median_times(frame, wanted)
+    if recorded.empty:
+        raise NothingToDraw("no baseline was timed; name one as figures.speedup.baseline")
+    compared = records(frame[["case", "variant", "speedup", "baseline", "baseline_case"]])
+    return frame[[not is_own_baseline(row) for row in compared]]
+
+
+def _over_median_times(frame: pd.DataFrame, wanted: str) -> pd.DataFrame:
+    """Return speed-ups over a variant in the same run, or over a series, as ratios of median times."""
+    is_series = wanted in labels_in(frame)
+    is_baseline = frame["label" if is_series else "variant"] == wanted
+    keys = [*PROBLEM_COLUMNS, *([] if is_series else RUN_COLUMNS)]
+    baseline, rows = frame[is_baseline], frame[~is_baseline]
+    if baseline.empty or baseline.duplicated(keys).any():
+        series = labels_in(frame if baseline.empty else baseline)
+        raise InputError(f"figures.speedup.baseline: found {wanted!r}, expected one of {', '.join(series)}")
+    times = baseline[keys].assign(baseline_time_s=baseline["time_s"])
+    of_each = rows[keys].merge(times, on=keys, how="left").set_index(rows.index)["baseline_time_s"]
+    return rows.assign(
+        speedup=of_each / rows["time_s"], speedup_low=None, speedup_high=None, **{BASELINE_LABEL: wanted}
+    )

@@ -8,19 +8,22 @@ from __future__ import annotations
 import itertools
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from harness.reporting.distinct import numbered
 from harness.reporting.figures.base import (
     Figure,
     FigureSettings,
+    NothingToDraw,
     PanelColumn,
     Unreadable,
     choose_rows,
     not_shown,
 )
 from harness.reporting.figures.layout import (
+    Panel,
+    PanelGrid,
     inches_of,
     new_drawing,
     panel_columns,
@@ -29,9 +32,9 @@ from harness.reporting.figures.layout import (
     wrap,
 )
 from harness.reporting.figures.places import LENGTHS
-from harness.reporting.figures.style import paper_style
-from harness.reporting.frames import labels_in, records, varying
-from harness.reporting.units import EMPTY, is_number, significant
+from harness.reporting.figures.style import KNOWN_VARIANTS, OTHER_VARIANTS, SIBLING_HATCHES, paper_style
+from harness.reporting.frames import labels_in, varying
+from harness.reporting.units import significant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,26 +48,16 @@ LENGTH_NOTE = (
 )
 MOST_ROWS = 48
 """More rows than this nobody can read."""
+COLORS = tuple(style.color for style in (*KNOWN_VARIANTS.values(), *OTHER_VARIANTS))
+HATCHES = ("", *SIBLING_HATCHES)
+"""Looks of the parts: a palette that the colour-blind can tell apart."""
 MOST_PARTS = 9
 """More parts than this nobody can tell apart: the smallest become one."""
-OTHERS = "others"
-PART_LOOKS = (
-    ("#0173b2", ""),
-    ("#de8f05", "////"),
-    ("#029e73", "...."),
-    ("#d55e00", "\\\\\\\\"),
-    ("#56b4e9", "xxxx"),
-    ("#ca9161", "----"),
-    ("#cc78bc", "||||"),
-    ("#3b3b3b", ""),
-    ("#ece133", "++++"),
-    ("#949494", "oo"),
-)
-"""Colour and hatch of the parts; a palette that the colour-blind can tell apart."""
+SMALLER = "smaller parts"
 BAR = 0.72
 """Height of a bar over the distance between two."""
-INCHES_OF_ROW, INCHES_OF_LINE, INCHES_BESIDES = 0.19, 0.12, 0.3
-"""Heights of a row, of each line of its name where it has several, and of a panel besides its rows."""
+INCHES_OF_ROW, INCHES_BESIDES = 0.19, 0.5
+"""Heights of each line of a row's name, and of a panel besides its rows."""
 INCHES_OF_NAMES = 1.7
 NAME_SIZE, TEXT_SIZE = 6.5, 5.5
 
@@ -88,9 +81,21 @@ class Stack:
     """One hatch for all parts, instead of one for each."""
     mark: tuple[str, str] | None = None
     """A column and its name: a line across each bar at that value."""
+    text: str | None = None
+    """Column of what stands beside each bar; its length if not given."""
+
+    @property
+    def looks(self) -> dict[str, dict[str, Any]]:
+        """What matplotlib takes of each part."""
+        pairs = zip(self.parts, itertools.cycle(COLORS), itertools.cycle(HATCHES), strict=False)
+        edge = {"edgecolor": "white", "linewidth": 0.4}
+        return {
+            column: {"facecolor": color, "hatch": self.hatch or hatch, **edge}
+            for column, color, hatch in pairs
+        }
 
 
-class RowFigure(Figure):
+class StackedFigure(Figure):
     """A row of bars for each series in a panel for each form, of the longest length."""
 
     settings: ClassVar[type[FigureSettings]] = RowSettings
@@ -99,85 +104,65 @@ class RowFigure(Figure):
     has_axis_of_lengths = False
     is_usual = False
     reads = "Lower is better."
-    lacking: ClassVar[str]
-    """What rows that are not shown lack: `Without a build time`."""
+    note: ClassVar[str]
+    """What the caption says of the parts."""
 
     @abstractmethod
-    def known(self, frame: pd.DataFrame, settings: Any) -> pd.DataFrame:
-        """Return the chosen rows that have something to show; raises `NothingToDraw` where none has."""
+    def needed(self, rows: pd.DataFrame, settings: Any) -> Sequence[str]:
+        """Return the columns of which a row must have one to be drawn."""
 
-    def forms(self, rows: pd.DataFrame, settings: Any) -> list[str]:
-        """Return the columns that tell forms of problems apart."""
-        return form_columns(rows, settings.by)
+    @abstractmethod
+    def stacks(self, rows: pd.DataFrame, settings: Any) -> list[Stack]:
+        """Return what the bars of some rows are made of; several stand in panels beside each other."""
+
+    def notes(self, rows: pd.DataFrame, settings: Any) -> list[str]:
+        """Return what the caption says of the parts."""
+        return [self.note]
 
     def rows(self, frame: pd.DataFrame, settings: Any) -> pd.DataFrame:
         """Return the row of each series of each form."""
-        known_rows = self.known(frame, settings)
-        return longest_cases(known_rows, self.forms(known_rows, settings))
+        rows = self._with_values(frame, settings)
+        return longest_cases(rows, form_columns(rows, settings.by))
 
-    def notes_below(self, frame: pd.DataFrame, settings: Any) -> list[str]:
-        """Return sentences on what is not shown, and on which lengths are."""
-        known_rows = self.known(frame, settings)
-        notes = not_shown(self.lacking, choose_rows(frame, settings), known_rows, settings)
-        return [*notes, *([LENGTH_NOTE] if varying(known_rows, LENGTHS) else [])]
-
-
-class StackedFigure(RowFigure):
-    """A stack of parts for each row, and a text beside it."""
-
-    @abstractmethod
-    def stack(self, rows: pd.DataFrame, settings: Any) -> Stack:
-        """Return what the bars of some rows are made of."""
-
-    def text(self, row: Mapping[str, Any], stack: Stack) -> str:
-        """Return what stands beside a row's stack: its length."""
-        return significant(_end(row, stack) * stack.factor)
-
-    @abstractmethod
-    def facts(self, rows: pd.DataFrame, settings: Any) -> list[str]:
-        """Return what the caption says of the parts, sentences."""
+    def _with_values(self, frame: pd.DataFrame, settings: Any) -> pd.DataFrame:
+        chosen = choose_rows(frame, settings)
+        columns = [name for name in self.needed(chosen, settings) if name in chosen]
+        rows = chosen[(chosen[columns] > 0).any(axis="columns")]
+        if rows.empty:
+            raise NothingToDraw(f"no case has what this shows: {self.summary}")
+        return rows
 
     def draw(self, frame: pd.DataFrame, settings: Any, caption: str) -> Drawing:
-        """Draw a stack for each row; see `Figure.draw`."""
+        """Draw a bar for each row; see `Figure.draw`."""
         rows = self.numbers(frame, settings)
-        stack = self.stack(rows, settings)
-        rows, parts = _with_few_parts(rows, stack.parts)
-        stack = Stack(parts, stack.label, stack.factor, stack.hatch, stack.mark)
-        rows = rows.assign(text=[self.text(row, stack) for row in records(rows)])
-        grid = panel_grid(rows, self.forms(rows, settings), settings.panels_beside if stack.mark else 1)
-        labels = labels_in(rows)
+        stacks, labels = self.stacks(rows, settings), labels_in(rows)
+        if len(stacks) == 1:
+            rows, stacks = _with_few_parts(rows, stacks[0])
+        forms = panel_grid(rows, form_columns(rows, settings.by), 1).panels
+        grid = PanelGrid(tuple(Panel("", form.frame) for form in forms for _ in stacks), len(stacks))
         names = [wrap(settings.display(label), INCHES_OF_NAMES, NAME_SIZE) for label in labels]
-        lines = max(name.count("\n") + 1 for name in names)
-        looks = {
-            column: {
-                "facecolor": color,
-                "hatch": stack.hatch or hatch,
-                "edgecolor": "white",
-                "linewidth": 0.4,
-            }
-            for column, (color, hatch) in zip(parts, itertools.cycle(PART_LOOKS), strict=False)
-        }
-        longest = max(_end(row, stack) for row in records(rows)) * stack.factor
-        room = panel_inches(grid, settings.inches - INCHES_OF_NAMES / 2)
+        height = INCHES_BESIDES + INCHES_OF_ROW * sum(name.count("\n") + 1 for name in names)
+        with_values = self._with_values(frame, settings)
+        notes = [*self.notes(rows, settings), *not_shown(choose_rows(frame, settings), with_values, settings)]
+        notes += [LENGTH_NOTE] if varying(with_values, LENGTHS) else []
+        legend = _legend(stacks[0]) if len(stacks) == 1 else {}
+        inches = panel_inches(grid, settings.inches - INCHES_OF_NAMES / 2)
         with paper_style(settings.font):
-            drawing, all_axes = new_drawing(
-                grid,
-                INCHES_BESIDES + 0.15 + max(INCHES_OF_ROW, INCHES_OF_LINE * lines) * len(labels),
-                settings,
-                caption,
-                notes=[*self.facts(rows, settings), *self.notes_below(frame, settings)],
-                legend=_legend(looks, stack),
-                labels=(stack.label, ""),
-            )
-            for panel, axes in zip(grid.panels, all_axes, strict=True):
-                for row in records(panel.frame):
-                    place = labels.index(row["label"])
-                    _draw_stack(axes, row, place, looks, stack)
-                    write_value(axes, _end(row, stack) * stack.factor, place, row["text"])
-                for label in set(labels) - set(labels_in(panel.frame)):
-                    write_value(axes, 0, labels.index(label), EMPTY)
-                finish_rows(axes, names, longest, list(rows["text"]), room)
-                axes.grid(axis="x")
+            drawing, all_axes = new_drawing(grid, height, settings, caption, notes=notes, legend=legend)
+            places = itertools.product(forms, stacks)
+            for axes, (form, stack) in zip(all_axes, places, strict=True):
+                longest = float(_ends(rows, stack).max())
+                room = max(inches_of(text, TEXT_SIZE) for text in _texts(rows, stack)) + 0.1
+                _draw_stack(axes, form.frame, labels, stack)
+                axes.set_xlim(0, (longest or 1.0) / (1 - min(room / inches, 0.7)))
+                axes.set_ylim(len(labels) - 0.4, -0.6)
+                axes.set_yticks(range(len(names)), names, fontsize=NAME_SIZE)
+                axes.tick_params(axis="y", length=0)
+                axes.spines[["top", "right"]].set_visible(False)
+                axes.set_title(form.heading if stack is stacks[0] else "", loc="left", fontsize=NAME_SIZE)
+                axes.set_xlabel(stack.label if form is forms[-1] else "")
+                if len(stacks) > 1:
+                    axes.set_xticks([])
         return drawing
 
 
@@ -211,64 +196,54 @@ def longest_cases(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
     return frame[frame.index.isin(kept)]
 
 
-def write_value(axes: Axes, end: float, place: int, text: str) -> None:
-    """Write a value beside a bar's end."""
-    words = axes.annotate(text, (end, place), xytext=(3, 0), textcoords="offset points", gid="value")
-    words.set(va="center_baseline", fontsize=TEXT_SIZE, color="0.1", in_layout=False)
+def parts_of(rows: pd.DataFrame, begin: str, end: str = "") -> dict[str, str]:
+    """Return the columns between two words that have a value above 0, and what stands between the words."""
+    names = [str(name) for name in rows if str(name).startswith(begin) and str(name).endswith(end)]
+    return {name: name.removeprefix(begin).removesuffix(end) for name in names if (rows[name] > 0).any()}
 
 
-def finish_rows(
-    axes: Axes, names: Sequence[str], longest: float, texts: Sequence[str], inches: float
-) -> None:
-    """Write the names of rows, the first on top, and leave room for the texts beside the longest bar."""
-    widest = max(inches_of(text, TEXT_SIZE) for text in texts) + 0.1
-    axes.set_xlim(0, (longest or 1.0) / (1 - min(widest / inches, 0.7)))
-    axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.set_yticks(range(len(names)), names, fontsize=NAME_SIZE)
-    axes.tick_params(axis="y", length=0)
-    axes.spines[["top", "right"]].set_visible(False)
+def _with_few_parts(rows: pd.DataFrame, stack: Stack) -> tuple[pd.DataFrame, list[Stack]]:
+    """Put the smallest parts together where there are too many."""
+    largest = rows[list(stack.parts)].max().sort_values(ascending=False).index[:MOST_PARTS]
+    kept = {column: name for column, name in stack.parts.items() if column in largest}
+    rest = [column for column in stack.parts if column not in kept]
+    if not rest:
+        return rows, [stack]
+    rows = rows.assign(**{SMALLER: rows[rest].sum(axis="columns")})
+    return rows, [replace(stack, parts={**kept, SMALLER: SMALLER})]
 
 
-def _draw_stack(
-    axes: Axes, row: Mapping[str, Any], place: int, looks: Mapping[str, dict[str, Any]], stack: Stack
-) -> None:
-    left = 0.0
-    for column, name in stack.parts.items():
-        if is_number(row[column]) and row[column]:
-            length = row[column] * stack.factor
-            axes.barh(place, length, BAR, left=left, gid=name, **looks[column])
-            left += length
+def _ends(rows: pd.DataFrame, stack: Stack) -> pd.Series[float]:
+    """Return where each row's stack, or its mark, ends."""
+    ends = rows[list(stack.parts)].astype(float).sum(axis="columns", min_count=1) * stack.factor
+    return ends if stack.mark is None else ends.clip(lower=rows[stack.mark[0]] * stack.factor)
+
+
+def _texts(rows: pd.DataFrame, stack: Stack) -> list[str]:
+    return (
+        [str(text) for text in rows[stack.text]] if stack.text else list(map(significant, _ends(rows, stack)))
+    )
+
+
+def _draw_stack(axes: Axes, rows: pd.DataFrame, labels: Sequence[str], stack: Stack) -> None:
+    """Draw the parts of each row, its mark, and a text beside them."""
+    places = [labels.index(label) for label in rows["label"]]
+    ends = 0 * rows["seq_q"].astype(float)
+    for column, look in stack.looks.items():
+        lengths = rows[column].astype(float).fillna(0) * stack.factor
+        axes.barh(places, lengths, BAR, left=ends, gid=stack.parts[column], **look)
+        ends = ends + lengths
     if stack.mark is not None:
-        column, name = stack.mark
-        ends = place - BAR / 2 - 0.1, place + BAR / 2 + 0.1
-        axes.vlines(row[column] * stack.factor, *ends, color="0.1", gid=name)
+        low, high = ([place + side * 0.46 for place in places] for side in (-1, 1))
+        axes.vlines(rows[stack.mark[0]] * stack.factor, low, high, color="0.1", gid=stack.mark[1])
+    for end, place, text in zip(_ends(rows, stack).fillna(0), places, _texts(rows, stack), strict=True):
+        words = axes.annotate(text, (end, place), xytext=(3, 0), textcoords="offset points", gid="value")
+        words.set(va="center_baseline", fontsize=TEXT_SIZE, color="0.1", in_layout=False)
 
 
-def _end(row: Mapping[str, Any], stack: Stack) -> float:
-    """Return where a row's stack, or its mark, ends."""
-    length = float(sum(row[column] for column in stack.parts if is_number(row[column])))
-    return max(length, row[stack.mark[0]]) if stack.mark is not None else length
-
-
-def _legend(looks: Mapping[str, dict[str, Any]], stack: Stack) -> dict[str, Any]:
+def _legend(stack: Stack) -> dict[str, Any]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    entries: dict[str, Any] = {name: Patch(**looks[column]) for column, name in stack.parts.items()}
+    entries: dict[str, Any] = {stack.parts[column]: Patch(**look) for column, look in stack.looks.items()}
     return entries if stack.mark is None else {**entries, stack.mark[1]: Line2D([], [], color="0.1")}
-
-
-def _with_few_parts(rows: pd.DataFrame, parts: Mapping[str, str]) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Leave out parts that are 0, and put the smallest together where there are too many."""
-    shown = [column for column in parts if (rows[column] > 0).any()]
-    largest = rows[shown].max().sort_values(ascending=False, kind="stable").index[:MOST_PARTS]
-    kept = {column: parts[column] for column in shown if column in largest}
-    rest = [column for column in shown if column not in largest]
-    if not rest:
-        return rows, kept
-    return rows.assign(**{OTHERS: rows[rest].sum(axis="columns")}), {**kept, OTHERS: OTHERS}
-
-
-def by_size(rows: pd.DataFrame, parts: Mapping[str, str]) -> dict[str, str]:
-    """Return parts in the order of their largest values; what stands for others comes last."""
-    return dict(sorted(parts.items(), key=lambda part: (part[1] == OTHERS, -float(rows[part[0]].max()))))

@@ -1,7 +1,7 @@
 """How each variant looks, the same in every figure, in print without colour, and to the colour-blind.
 
 A variant has a colour of seaborn's colour-blind palette (after Okabe and Ito), a marker, a line style and
-a hatch.  Several parameter sets, or several runs, of one variant differ in tone, marker and hatch.
+a hatch.  Several parameter sets, or several runs, of one variant differ in marker, line and hatch.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from harness.reporting.frames import variant_of_labels
@@ -19,7 +19,6 @@ from harness.system.status import Status
 if TYPE_CHECKING:
     import pandas as pd
 
-POINTS_PER_INCH = 72
 COLUMN_WIDTH = 3.4
 """Inches; one column of a two-column paper."""
 WIDTHS = {"page": 7.0, "column": COLUMN_WIDTH}
@@ -99,9 +98,9 @@ OTHER_VARIANTS = (
 """For variants that others add, in the order in which they appear."""
 
 SIBLING_MARKERS = ("<", ">", "8", "d", "H", "p", "*")
-SIBLING_TONES = (0.3, -0.4, 0.6, -0.2, 0.45)
-"""How far to white, or if negative to black, the siblings of a series are.  The numbers of tones and of
-markers have no common divisor, so that a pair repeats only after all combinations."""
+SIBLING_LINES = (DOTTED, DASH_DOTTED, DASHED)
+SIBLING_HATCHES = ("//", "\\\\", "xx", "..", "--", "||", "++", "oo")
+"""Looks of the further series of one variant; no numbers of two have a common divisor."""
 
 STATUS_WORDS = {
     Status.PASSED: "not timed",
@@ -169,19 +168,13 @@ def bar_properties(look: SeriesStyle) -> dict[str, Any]:
 
 
 def _sibling(base: SeriesStyle, rank: int) -> SeriesStyle:
-    """Return the style of the rank-th series of one family: another tone, another marker, another dash."""
+    """Return the style of the rank-th series of one family: another marker, another dash, another hatch."""
     if rank == 0:
         return base
-    from matplotlib.colors import to_hex, to_rgb
-
-    tone = SIBLING_TONES[(rank - 1) % len(SIBLING_TONES)]
-    goal = 1.0 if tone > 0 else 0.0
-    lines = (DOTTED, DASH_DOTTED, DASHED)
-    red, green, blue = (channel + (goal - channel) * abs(tone) for channel in to_rgb(base.color))
-    return SeriesStyle(
-        color=to_hex((red, green, blue)),
+    return replace(
+        base,
         marker=SIBLING_MARKERS[(rank - 1) % len(SIBLING_MARKERS)],
-        line=lines[(rank - 1) % len(lines)],
-        hatch=(base.hatch or "/")[0] * (2 if rank % 2 else 6),
+        line=SIBLING_LINES[(rank - 1) % len(SIBLING_LINES)],
+        hatch=SIBLING_HATCHES[(rank - 1) % len(SIBLING_HATCHES)],
         is_hollow=True,
     )

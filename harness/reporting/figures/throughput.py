@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from harness.reporting.figures.base import NothingToDraw, choose_rows, require_times
+from harness.reporting.figures.base import choose_rows, require_times
 from harness.reporting.figures.layout import add_to_heading
-from harness.reporting.figures.over_sizes import Overlay, Scale, SizeFigure, SizeSettings
-from harness.reporting.figures.peak_lines import IN_SIGHT, peaks_of
-from harness.reporting.figures.published_overlay import (
-    PublishedSettings,
-    overlay_notes,
-    published_styles,
-    with_published,
-)
+from harness.reporting.figures.over_sizes import Scale, SizeFigure, SizeSettings
+from harness.reporting.figures.published_overlay import is_far_above, with_published
+from harness.reporting.figures.roofs import best_peaks
+from harness.reporting.figures.style import DOTTED, SeriesStyle
 from harness.reporting.frames import units_of
-from harness.reporting.units import GFLOPS, TFLOPS, Unit
+from harness.reporting.published.points import published_points
+from harness.reporting.units import GFLOPS, TFLOPS, significant
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
 INTERVAL_NOTE = "Error bars: 95 % interval of the typical time, over starts and rounds."
+IN_SIGHT = 1.6
+"""A peak further above all data of a figure than this factor is written, not drawn to scale."""
 
 
-class ThroughputSettings(SizeSettings, PublishedSettings):
+class ThroughputSettings(SizeSettings):
     """`[figures] throughput = { … }`."""
 
     style: Literal["lines", "bars"] = "lines"
     """Lines over the horizontal axis, or groups of bars with a value on each."""
     y: Literal["auto", "gflops", "tflops", "time"] = "auto"
     """Vertical axis; `auto` is GFLOP/s or TFLOP/s by magnitude."""
+    published: bool = False
+    """Whether published points of the measured problems are overlaid."""
+    published_devices: tuple[str, ...] | None = None
+    """Of devices whose names contain one of these words; of all if not given."""
+    published_implementations: tuple[str, ...] | None = None
+    """Likewise of implementations."""
 
 
 class Throughput(SizeFigure):
@@ -41,21 +45,16 @@ class Throughput(SizeFigure):
     summary = "throughput or time of each variant over sequence length, a panel per head dim and mask"
     settings = ThroughputSettings
     data_columns = ("seq", "skew", "status", "time_s", "tflops", "fraction_of_peak")
+    word_of_passed = "not timed"
 
     def reading(self, settings: ThroughputSettings) -> str:
         """See `Figure.reading`."""
         return "Time: lower is better." if settings.y == "time" else "Throughput: higher is better."
 
-    def is_of_rates(self, settings: ThroughputSettings) -> bool:
-        """See `Figure.is_of_rates`."""
-        return settings.y != "time"
-
     def chosen(self, frame: pd.DataFrame, settings: ThroughputSettings) -> pd.DataFrame:
         """Return the chosen rows with the ends of their rates: the shortest time is the highest rate."""
         require_times(frame)
         rows = choose_rows(frame, settings)
-        if settings.y != "time" and rows["time_s"].notna().any() and not rows["tflops"].notna().any():
-            raise NothingToDraw('no timed case has a rate, since no pair is visible; y = "time" draws times')
         work = rows["tflops"] * rows["time_s"]
         return rows.assign(tflops_low=work / rows["time_high_s"], tflops_high=work / rows["time_low_s"])
 
@@ -64,47 +63,44 @@ class Throughput(SizeFigure):
         time, rate = units_of(rows)
         as_bars = settings.style == "bars"
         if settings.y == "time":
-            ends = ("time_low_s", "time_high_s")
-            label = f"time ({time.symbol})"
-            return Scale("time_s", label, time.factor, ends, as_bars=as_bars, is_logarithmic=not as_bars)
-        unit = {"gflops": GFLOPS, "tflops": TFLOPS}.get(settings.y, rate)
-        ends = ("tflops_low", "tflops_high")
-        return Scale("tflops", f"throughput ({unit.symbol})", unit.factor, ends, as_bars=as_bars)
+            name, unit, ends, is_logarithmic = "time", time, ("time_low_s", "time_high_s"), not as_bars
+        else:
+            name, unit, ends = "throughput", rate, ("tflops_low", "tflops_high")
+            unit = {"gflops": GFLOPS, "tflops": TFLOPS}.get(settings.y, rate)
+            is_logarithmic = not as_bars and is_far_above(rows)
+        return Scale(
+            "time_s" if settings.y == "time" else "tflops",
+            f"{name} ({unit.symbol})",
+            unit.factor,
+            ends,
+            notes=(INTERVAL_NOTE,),
+            as_bars=as_bars,
+            is_logarithmic=is_logarithmic,
+        )
 
-    def facts(self, rows: pd.DataFrame, settings: ThroughputSettings) -> list[str]:
-        """Return what error bars are."""
-        return [INTERVAL_NOTE]
-
-    def overlay(self, rows: pd.DataFrame, settings: ThroughputSettings, x: str) -> Overlay:
-        """Return the rows with those that others published."""
+    def overlay(
+        self, rows: pd.DataFrame, settings: ThroughputSettings, x: str
+    ) -> tuple[pd.DataFrame, dict[str, SeriesStyle], list[str]]:
+        """Return the rows with those that others published, which are rates and not overlaid on times."""
         if settings.y == "time" or not settings.published:
-            return Overlay(rows)
-        both, notes = with_published(rows, settings, x)
-        return Overlay(both, notes, published_styles(both))
+            return rows, {}, []
+        points = published_points(settings.published_devices, settings.published_implementations)
+        return with_published(rows, points)
 
-    def held(self, rows: pd.DataFrame, scale: Scale) -> list[float]:
-        """Return the peaks that are in sight of the measured rates."""
+    def add_to_panel(self, axes: Axes, panel: pd.DataFrame, x: str, scale: Scale, rows: pd.DataFrame) -> None:
+        """Draw the best peak of each device as a line where it is near, and write it below the heading."""
         if scale.column == "time_s":
-            return []
-        highest = float(rows["time_s"].notna().mul(rows["tflops"]).max()) * scale.factor
-        peaks = [peak.value for peak in peaks_of(rows, _unit(scale))]
-        return [peak for peak in peaks if peak <= IN_SIGHT * highest]
-
-    def add_to_panel(
-        self, axes: Axes, rows: pd.DataFrame, x: str, scale: Scale, held: Sequence[float]
-    ) -> None:
-        """Draw each peak as a line where the scale holds it, and write it below the panel's heading."""
-        for peak in peaks_of(rows, _unit(scale)) if scale.column == "tflops" else ():
-            is_in_sight = peak.value in held
-            text = f"dotted: {peak.text}" if is_in_sight else f"{peak.text}, above this scale"
-            add_to_heading(axes, text)
+            return
+        unit = GFLOPS if scale.factor == GFLOPS.factor else TFLOPS
+        peaks = best_peaks(panel)
+        for device, peak in peaks.items():
+            whose = f" ({device})" if len(peaks) > 1 else ""
+            is_in_sight = peak <= IN_SIGHT * rows["tflops"].max()
+            add_to_heading(
+                axes,
+                f"{'dotted: ' if is_in_sight else ''}measured peak {significant(peak * unit.factor)} "
+                f"{unit.symbol}{whose}{'' if is_in_sight else ', above this scale'}",
+            )
             if is_in_sight:
-                axes.axhline(peak.value, color="0.35", linewidth=0.8, linestyle=(0, (1, 1)), gid="peak")
-
-    def notes(self, frame: pd.DataFrame, settings: ThroughputSettings) -> list[str]:
-        """Say why no published point is overlaid where some are wanted."""
-        return overlay_notes(choose_rows(frame, settings), settings, is_time=settings.y == "time")
-
-
-def _unit(scale: Scale) -> Unit:
-    return GFLOPS if scale.factor == GFLOPS.factor else TFLOPS
+                height = peak * unit.factor
+                axes.axhline(height, color="0.35", linewidth=0.8, linestyle=DOTTED, gid="peak")

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import functools
 import importlib.resources
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from harness.problem.attention_problem import FLOP_CONVENTION
 from harness.reporting.captions import FIXED_LENGTH
 from harness.reporting.frames import PROBLEM_COLUMNS, RUN_COLUMNS, RUN_LABEL
-from harness.reporting.units import significant
 from harness.system.status import Status
-from harness.system.validation import shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,21 +38,13 @@ def published_points(
     points = _table()
     for key, words in (("device", devices), ("implementation", implementations)):
         if words is not None:
-            has_word = [any(_has(name, word) for word in words) for name in points[key]]
-            points = points[has_word]
+            names = points[key].str.casefold()
+            points = points[[any(word.casefold() in name for word in words) for name in names]]
     return points
 
 
-def check_words(key: Literal["device", "implementation"], words: Sequence[str]) -> None:
-    """Raise `ValueError` for a word that is in the device, or the implementation, of no point."""
-    names = sorted(set(_table()[key])) if words else []
-    for word in words:
-        if not any(_has(name, word) for name in names):
-            raise ValueError(f"found {shown(word)}, expected a part of one of these: {'; '.join(names)}")
-
-
-def of_published_problems(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the measured rows of whose problems a source could have published a number."""
+def matching(rows: pd.DataFrame, points: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each point of the problem of each measured row, with the row's place and run."""
     is_plain = rows["mask"].isin(PLAIN_MASKS) & rows["flop_convention"].eq(FLOP_CONVENTION)
     is_plain &= rows["seq_q"].eq(rows["seq_kv"]) & rows["head_dim"].eq(rows["head_dim_v"])
     for column in ("softcap", "model_width"):
@@ -62,45 +52,18 @@ def of_published_problems(rows: pd.DataFrame) -> pd.DataFrame:
     for column in ("bias", "log_sum_exp"):
         is_plain &= ~rows[column].eq(True).fillna(False).astype(bool)
     plain = rows[is_plain]
-    return plain.assign(sinks=plain["sinks"].eq(True).fillna(False).astype(bool))
-
-
-def matching(rows: pd.DataFrame, points: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each point of the problem of each row, with the row's place and run."""
-    plain = of_published_problems(rows)
+    plain = plain.assign(sinks=plain["sinks"].eq(True).fillna(False).astype(bool))
     return plain[[name for name in plain if name in PLACE]].merge(points, on=list(PROBLEM))
 
 
 def sources(points: pd.DataFrame) -> str:
     """Return a sentence that names what was published where."""
-    named = []
+    names = []
     for source, of_source in points.groupby(SOURCE, sort=False):
         devices = of_source.groupby("device", sort=False)["implementation"].unique()
-        measured = "; ".join(f"{device}: {' · '.join(names)}" for device, names in devices.items())
-        named.append(f"{source} ({measured})")
-    return f"Hatched or hollow: published by others, not measured here; from {'; '.join(named)}."
-
-
-def disagreements(points: pd.DataFrame) -> Iterator[str]:
-    """Yield a sentence for each kernel and problem of which different numbers were published."""
-    texts = points["tflops"].map(significant).where(points["tflops"].notna(), OUT_OF_MEMORY)
-    for key, values in texts.groupby([points[name] for name in ("label", *PROBLEM)]):
-        if values.nunique() > 1:
-            label, dtype, batch, heads, kv_heads, seq, head_dim, causal, sinks = key
-            words = [f"b{batch} h{heads}" + (f"/{kv_heads}" if kv_heads != heads else "")]
-            words += [
-                f"s{seq} d{head_dim} {dtype}",
-                "causal" if causal else "full",
-                *(["sinks"] if sinks else []),
-            ]
-            yield (
-                f"Published numbers disagree: {label}, {' '.join(words)}: {' and '.join(values.unique())} "
-                "TFLOP/s; all are shown."
-            )
-
-
-def _has(name: str, word: str) -> bool:
-    return word.casefold() in name.casefold()
+        measured = "; ".join(f"{device}: {' · '.join(of_device)}" for device, of_device in devices.items())
+        names.append(f"{source} ({measured})")
+    return f"Hatched or hollow: published by others, not measured here; from {'; '.join(names)}."
 
 
 @functools.cache

@@ -1,5 +1,6 @@
 """Drawing figures of rows, and what a drawing holds."""
 
+import math
 from typing import Any
 
 import pandas as pd
@@ -60,7 +61,8 @@ def lines(axes: Axes, gid: str) -> list[list[tuple[float, float]]]:
 
 
 def heights(axes: Axes) -> list[float]:
-    return [float(patch.get_height()) for patch in axes.patches]  # type: ignore[attr-defined]
+    """Return the heights of bars; where a value is missing there is none."""
+    return [float(patch.get_height()) for patch in axes.patches if patch.get_height()]  # type: ignore[attr-defined]
 
 
 def widths(axes: Axes, part: str) -> list[float]:
@@ -70,4 +72,5 @@ def widths(axes: Axes, part: str) -> list[float]:
 def error_bars(axes: Axes) -> list[list[float]]:
     """Return the ends of the error bars, from left to right."""
     drawn = [bars.lines[2] for bars in axes.containers if hasattr(bars, "has_yerr") and bars.lines[2]]
-    return [sorted(map(float, segment[:, 1])) for (bars,) in drawn for segment in bars.get_segments()]
+    ends = [sorted(map(float, segment[:, 1])) for (bars,) in drawn for segment in bars.get_segments()]
+    return [pair for pair in ends if not math.isnan(pair[0])]

@@ -136,9 +136,9 @@ def rows_of(**values: list[object]) -> pd.DataFrame:
 @pytest.mark.parametrize("figure", [Throughput(), Speedup()])
 def test_what_nobody_could_read_is_refused_with_what_to_narrow(figure: Figure) -> None:
     crowds = {
-        "33 series, of which at most 32": rows_of(params=[{"tile_kv": tile} for tile in range(33)]),
-        "49 values of seq, of which": rows_of(seq=list(range(16, 65))),
-        "25 panels (25 of head_dim), of which at most 24": rows_of(head_dim=list(range(1, 26))),
+        "33 series, ": rows_of(params=[{"tile_kv": tile} for tile in range(33)]),
+        ", 49 values of seq, ": rows_of(seq=list(range(16, 65))),
+        "and 25 panels (head_dim), of which": rows_of(head_dim=list(range(1, 26))),
     }
     for reason, frame in crowds.items():
         paired = frame.assign(speedup=2.0, baseline="unfused", baseline_label="unfused")

@@ -5,12 +5,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from drawings import caption, draw_frame, frame_of, words
+from drawings import draw_frame, frame_of, words
 from matplotlib.figure import Figure as Drawing
 from synthetic_results import make_result
 
 from harness.reporting.figures.base import NothingToDraw, Unreadable
-from harness.reporting.figures.matrix import FAILED_LOOK, Matrix, cell_look, cell_text
+from harness.reporting.figures.matrix import FAILED_LOOK, MOST_CELLS, Matrix, cell_look, cell_text
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
 from harness.results.result import Result
@@ -75,7 +75,7 @@ def test_variants_down_and_targets_across() -> None:
     (axes,) = drawing.axes
     assert [label.get_text() for label in axes.get_xticklabels()] == ["cpu", "cuda:sm_80"]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["flash", "torch"]
-    assert cells(drawing) == ["3 ✓", "3 ✓", "3 ✓", "no case"]
+    assert cells(drawing) == ["3 ✓", "3 ✓", "3 ✓"]
 
 
 def test_dtypes_and_masks_are_columns_where_they_vary() -> None:
@@ -113,22 +113,14 @@ def test_forms_are_counted_together_where_each_would_be_too_many() -> None:
     (axes,) = drawing.axes
     assert len(axes.get_xticklabels()) == 15
     assert cells(drawing) == ["21 ✓"] * 15
-    assert "Counted together: masks." in caption(drawing)
-
-
-def test_columns_that_somebody_chose_are_not_counted_together() -> None:
-    with pytest.raises(Unreadable, match="105 columns"):
-        draw(frame_of(*many_forms()), columns=["target", "dtype", "mask"])
-
-
-def test_the_note_explains_failures_only_where_there_are_some_and_never_shows_a_made_up_one() -> None:
-    passed = caption(draw(frame_of(make_result())))
-    assert passed == "✓: output accepted against the float64 reference. the caption"
-    failed = caption(draw(frame_of(make_result(), make_result(seq=2, status=Status.CRASHED))))
-    assert "those not named before it passed" in failed
-    assert "wrong" not in failed
 
 
 def test_no_results_give_the_reason() -> None:
     with pytest.raises(NothingToDraw, match="no case has a result"):
         draw(prepare(results_frame([])))
+
+
+def test_too_many_targets_are_refused() -> None:
+    rows = [make_result(target=f"gpu:{number}", case=str(number)) for number in range(MOST_CELLS + 1)]
+    with pytest.raises(Unreadable, match="1 series and 25 columns"):
+        draw(frame_of(*rows))

@@ -68,7 +68,7 @@ def settings_of(figure: Figure) -> Iterator[dict[str, str]]:
 def try_all(figure: Figure, frame: pd.DataFrame, chosen: dict[str, str]) -> None:
     """Let a figure do all that a report asks of it, as far as it gets."""
     settings = parse_settings(figure, chosen)
-    for ask in (figure.rows, figure.numbers, figure.notes):
+    for ask in (figure.rows, figure.numbers):
         with suppress(NothingToDraw):
             ask(frame, settings)
     figure.draw(frame, settings, "")

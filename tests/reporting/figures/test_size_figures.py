@@ -60,13 +60,12 @@ def test_errors_without_a_place_are_told() -> None:
     rows = [make_result(seq=seq, error_ratio=error) for seq, error in errors]
     drawing = draw(ErrorGrowth(), *rows)
     assert math.isnan(dict(points(drawing.axes[0], "flash"))[128])
-    assert "Without error, so not on the scale: 1 of 3 rows." in caption(drawing)
-    assert "so not on the scale: 1 of 3 rows. the caption" in caption(drawing)
+    assert "Without error, or not finite, so not on the scale: 2 of 3 rows." in caption(drawing)
 
 
 @pytest.mark.parametrize(
     ("figure", "settings"),
-    [(Memory(), {"y": "peak"}), (Memory(), {"y": "held"}), (ErrorGrowth(), {})],
+    [(Memory(), {"y": "peak"}), (ErrorGrowth(), {})],
 )
 @pytest.mark.parametrize(("status", "word"), [(Status.TIMED_OUT, "timeout"), (Status.PASSED, "not known")])
 def test_a_missing_value_breaks_the_line_and_says_why(
@@ -83,7 +82,7 @@ def test_a_series_without_values_is_named_below(figure: Figure) -> None:
     drawing = draw(figure, make_result(**MEASURED), make_result("naive", status=Status.UNSUPPORTED))
     assert legend(drawing) == ["flash"]
     assert words(drawing.axes[0], "missing") == []
-    assert "Without any value, so not shown: naive (unsupported)." in caption(drawing)
+    assert "Without a value, so not shown: naive (unsupported)." in caption(drawing)
 
 
 def timed(variant: str, factor: float | None, time_s: float, seq: int = 64) -> Result:
@@ -105,19 +104,19 @@ def test_time_stands_over_executed_operations() -> None:
     assert first[1] / first[0] == pytest.approx(10)
     assert last[1] / last[0] == pytest.approx(10)
     assert axes.get_title() == "dotted: 100 GFLOP/s executed"
-    assert "so not shown: 1 of 3 cases (PyTorch)." in caption(drawing)
+    assert "Without a value, so not shown: PyTorch (passed)." in caption(drawing)
 
 
 def test_bars_are_recompute_factors_without_times() -> None:
-    rows = [make_result("flash", recompute_factor=1.0)]
+    rows = [make_result("flash", recompute_factor=1.0), make_result("flash", 512, status=Status.WRONG)]
     rows.append(make_result("naive", recompute_factor=3.0, status=Status.EMULATED))
-    rows.append(make_result("torch", time_s=1.0))
-    rows.append(make_result("unfused", status=Status.WRONG, phase="check", reason="error", rerun="harness"))
-    drawing = draw(Operations(), *rows)
+    rows.append(make_result("naive", 512))
+    drawing = draw(Operations(), *rows, make_result("torch", time_s=1.0))
     (axes,) = drawing.axes
     assert sorted(heights(axes)) == [1.0, 3.0]
+    assert words(axes) == ["1.00", "wrong", "3.00", "not counted"]
     assert axes.get_ylabel() == "executed / needed\n(lower is better)"
-    assert words(axes, "missing") == ["not counted", "wrong"]
+    assert "Without a value, so not shown: torch (passed)." in caption(drawing)
     assert "matrix products only; needed: visible pairs" in caption(drawing)
 
 
@@ -149,8 +148,7 @@ def test_a_column_of_a_paper_stacks_the_panels(figure: Figure) -> None:
 @pytest.mark.parametrize(
     ("figure", "reason"),
     [
-        (Memory(), "no case has bytes and workspace_bytes"),
-        (ErrorGrowth(), "no case was checked with a finite error above 0"),
+        (Memory(), "no case that has seq, which this is over, has such a number"),
         (Recompute(), "no case was timed"),
         (Operations(), "no case that has seq, which this is over, has such a number"),
     ],

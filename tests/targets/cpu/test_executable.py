@@ -159,9 +159,10 @@ def test_a_system_that_starts_no_more_threads_is_told(monkeypatch):
         raise RuntimeError("can't start new thread")
 
     told = r"^cannot start 2 threads: can't start new thread; ask for fewer$"
-    with monkeypatch.context() as patched, pytest.raises(HarnessError, match=told):
+    with monkeypatch.context() as patched:
         patched.setattr(call._pool, "submit", refused)
-        call.run()
+        with pytest.raises(HarnessError, match=told):
+            call.run()
     call.run()
     assert expect(make_inputs(PROBLEM), PROBLEM).check(call.output()).ok
 
