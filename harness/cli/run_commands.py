@@ -111,18 +111,17 @@ def _offline_machine(
 
 def _finish_bundle(bundle: "Bundle", machine: "OfflineMachine | None") -> None:
     """Add what its machine needs besides, and say what was written and what is next."""
-    from harness.bench.running.bundle_readme import README_FILE, offline_line, run_line, write_readme
+    from harness.bench.running.bundle_readme import README_FILE, run_line, write_readme
     from harness.bench.running.offline import make_offline, pack
 
-    note([] if machine is None else make_offline(bundle, machine))
+    if machine is not None:
+        make_offline(bundle, machine)
     write_readme(bundle)
     typer.echo(printable(f"bundle: {bundle.folder}"))
     if machine is not None:
         typer.echo(printable(f"packed: {pack(bundle)}"))
-    typer.echo(f"digest: {bundle.digest}")
-    command = run_line if machine is None else offline_line
     there = printable(f"next, on the other machine, as {bundle.folder / README_FILE} says")
-    typer.echo(f"{there}: {command(bundle, bundle.digest)}")
+    typer.echo(f"{there}: {run_line(bundle)}")
 
 
 @app.command(short_help="Build and check without timing; exit status 1 if a case failed.")

@@ -72,18 +72,6 @@ class TimedRound:
     """Why samples are not counted: the device was slowed down."""
     peak: PeakSample = PeakSample()
     """A sample of the machine's peak."""
-    order: tuple[str, ...] = ()
-    """The candidates in the order in which they were sampled."""
-
-
-class Load(Protocol):
-    """Measures how much of the machine others use."""
-
-    def start(self) -> None:
-        """Begin to measure."""
-
-    def share(self) -> float:
-        """Return the share of the processors, 0 to 1, that others used since the start."""
 
 
 Starter = Callable[[int, Sequence[str]], Mapping[str, WorkerFailure]]
@@ -127,7 +115,7 @@ class RoundTimer:
         sample: Sampler,
         on_round: Callable[[TimedRound, int, dict[str, float]], None],
         on_failure: Callable[[str, WorkerFailure], None],
-        load: Load,
+        load: "MachineLoad",
         starter: Starter = no_starter,
         finish_start: Starter = no_starter,
         sample_peak: Callable[[], PeakSample] = PeakSample,
@@ -140,7 +128,7 @@ class RoundTimer:
         goes to `on_failure`; `sample_peak` takes a sample of the machine's peak in each start.
         `on_round` gets every finished round, its number from 0 and the relative width of each candidate's
         interval at the end of the last start.  `history` holds rounds of an interrupted run, which count as
-        if they were taken now.
+        if they were taken now; one more start follows, which looks at the candidates.
         """
         self.candidates = list(candidates)
         self.rounds = list(history)
@@ -168,13 +156,14 @@ class RoundTimer:
         starts = {taken.start for taken in self.rounds}
         self._starts, self._start = len(starts), max(starts, default=-1)
         self._widths = self.widths()
-        while not self._is_enough():
+        while True:
             self._begin_start()
             while not self._only_one_round_is_left():
                 self._take_round()
             self._take_round(is_verified=True)
             self._end_start()
-        return self.rounds
+            if self._is_enough():
+                return self.rounds
 
     def widths(self) -> dict[str, float]:
         """Return the relative width of each candidate's interval, by which the end is decided."""
@@ -183,17 +172,6 @@ class RoundTimer:
             for candidate in self.candidates
             if candidate not in self._slow and (candidate != self._baseline or len(self.candidates) == 1)
         }
-
-    def missed(self) -> list[str]:
-        """Return a line that says what the asked interval would take, where it is not reached."""
-        widest = max((width for width in self._widths.values() if math.isfinite(width)), default=0.0)
-        if widest <= self._settings.interval or self._clock() == self._began:
-            return []
-        would_take = (self._clock() - self._began) * (widest / self._settings.interval) ** 2
-        return [
-            f"the widest interval is {widest:.1%} of its value, {self._settings.interval:.1%} were asked: "
-            f"that would take about {would_take:.0f} s"
-        ]
 
     def _begin_start(self) -> None:
         """Give the candidates that still have turns new lives."""
@@ -374,7 +352,6 @@ def _round_of(samples: Mapping[str, Sample], load: float, start: int, peak: Peak
             case: sample.throttled for case, sample in samples.items() if sample.throttled is not None
         },
         peak=peak,
-        order=tuple(samples),
     )
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from harness.bench.building.pool import BuildPool
 from harness.bench.row_maker import CaseRecord, RowMaker
+from harness.bench.running.failure_kinds import stop_if_no_room
 from harness.bench.running.progress import Observer
-from harness.bench.running.shortage import stop_if_no_room
 from harness.bench.running.signals import ended_by_signals
 from harness.bench.workers.process import WorkerFailure
 from harness.experiment.experiment import Experiment

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 from harness.artifact.artifact import EMULATING
 from harness.bench.row_maker import CaseRecord
-from harness.bench.running.checking import EMULATOR, CheckFailure, check_case
+from harness.bench.running.checking import EMULATOR, check_case
 from harness.bench.running.context import RunContext, case_threads
 from harness.bench.running.memory_needs import memory_shortage
 from harness.bench.workers.process import WorkerFailure, WorkerProcess
@@ -107,17 +107,17 @@ class CheckPool:
         for check in wait(self._running, return_when=FIRST_COMPLETED).done:
             record, worker = self._running.pop(check)
             failure = check.exception()
-            if failure is not None and not isinstance(failure, CheckFailure):
+            if failure is not None and not isinstance(failure, WorkerFailure):
                 raise failure
             if failure is None and context.times(record.case) and record.executor in TIMED_EXECUTORS:
                 self._to_be_timed[record.case.id] = worker
-                context.peaks.sampler(record.case, case_threads(record.case))  # starts meanwhile
+                context.peaks.begin(record.case, case_threads(record.case))  # starts meanwhile
             elif failure is None and record.executor in EMULATING:
                 context.idle_emulators.append(worker)
                 context.finish(record, context.row_maker.success(record, Status.EMULATED))
             else:
                 worker.close()
                 if failure is not None:
-                    context.fail(record, failure.phase, failure.failure)
+                    context.fail(record, failure.phase, failure)
                 else:
                     context.finish(record, context.row_maker.success(record, Status.PASSED))

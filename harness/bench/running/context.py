@@ -11,9 +11,9 @@ from harness.bench.building.pool import BuildPool
 from harness.bench.row_maker import CaseRecord, RowMaker, peak_columns
 from harness.bench.running.bundle import Bundle, BundledBuilds
 from harness.bench.running.expectations import Expectations
+from harness.bench.running.failure_kinds import stop_if_no_room
 from harness.bench.running.peaks import Peaks
 from harness.bench.running.progress import Observer
-from harness.bench.running.shortage import stop_if_no_room
 from harness.bench.running.signals import Ending
 from harness.bench.running.timed_share import TimedShare
 from harness.bench.workers.process import WorkerFailure, WorkerProcess
@@ -87,7 +87,8 @@ class RunContext:
     @cached_property
     def expectations(self) -> Expectations:
         """The oracle's expectations of the problems at hand."""
-        return Expectations(self.folder.path / f"{EXPECTATIONS}{self.scratch}", self.experiment.check.seed)
+        folder = self.folder.path.absolute() / f"{EXPECTATIONS}{self.scratch}"
+        return Expectations(folder, self.experiment.check.seed)
 
     @cached_property
     def peaks(self) -> Peaks:
@@ -154,7 +155,7 @@ class RunContext:
         if not self.experiment.check.keep_outputs:
             return None
         own_folder(self.folder.path / OUTPUTS_FOLDER)
-        return file_of(self.folder.path, record.case.id)
+        return file_of(self.folder.path.absolute(), record.case.id)
 
     def worker(self, record: CaseRecord, cores: int | None = None) -> WorkerProcess:
         """Start a worker to run a built case in; of several at a time each has a share of the cores."""

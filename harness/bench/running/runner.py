@@ -17,7 +17,7 @@ from harness.bench.running.bundle import Bundle
 from harness.bench.running.context import RunContext, RunSettings
 from harness.bench.running.group import GroupRun
 from harness.bench.running.progress import Observer
-from harness.bench.running.resuming import AskedFor, progress_of, run_to_resume
+from harness.bench.running.resuming import progress_of, run_to_resume
 from harness.bench.running.signals import ended_by_signals
 from harness.bench.workers.process import DESCRIPTORS
 from harness.experiment.experiment import Experiment
@@ -64,26 +64,21 @@ def run_experiment(
 
     Results go to `out/<experiment>/<run>/`.  Up to `jobs` cases are built at a time, and checked at a time if
     nothing is timed; nothing else goes on during timings.  `command` is the command line, for the manifest.
+    With a `bundle` nothing is built: it has the artifacts, and its experiment is the one that is given.
 
     With `resume` a run in `out` goes on, see `harness.bench.running.resuming`; without any, a new one starts.
-    A row is kept when its case is still in the plan, its content key (source IR, parameters, tool versions,
-    this package's code, device) is what it would be now, and it has what is asked for: a row that passed
-    needs a time if `timed`.  Failures are kept too: repeat them with the command in their row, without
-    `resume`.  A case that was in flight when the run was killed is done again; timing rounds that were
-    journaled are not.  When a baseline has changed, all cases that are compared with it are timed again.
-    So is a case that was checked with other inputs.  What a changed `[timing]` section asks for is not seen:
-    start a new run for that.
+    A row is kept, also that of a failure, when its case is still in the plan, its content key and its inputs
+    are what they would be now, it is compared with the same baseline, and it has a time if it is to have one.
+    Timing rounds that were journaled are not taken again.  What a changed `[timing]` section asks for is not
+    seen: start a new run for that.
 
     Wrong outputs go into the folder `dump`, if there is one, beside what was expected.  With `counters` the
     hardware counters of timed cases are read, see `harness.bench.running.counting`.
 
-    With a `bundle` nothing is built: it has the artifacts, and its experiment is the one that is given.
-
     Raises `InputError` when `out` cannot be written, a journal cannot be read, another process goes on with
-    the run, whose folder it locks, or the system allows too few open files for a group's workers.  Raises
-    `StorageError` when a disk is full or cannot be written: the cases in flight have no row, and a resumed
-    run does them again.  After Ctrl-C, SIGTERM or SIGHUP all workers are killed, the tables are written, and
-    `RunInterrupted`, a `KeyboardInterrupt`, goes on.
+    the run, or the system allows too few open files, and `StorageError` when a disk is full or cannot be
+    written: the cases in flight have no row then.  After Ctrl-C, SIGTERM or SIGHUP all workers are killed,
+    the tables are written, and `RunInterrupted`, a `KeyboardInterrupt`, goes on.
     """
     settings = RunSettings(timed, jobs, cache_root, bundle, dump, counters)
     try:
@@ -206,7 +201,10 @@ def _finish(context: RunContext) -> Callable[..., None]:
             context.settle()
             context.folder.finish(context.timed_share.share)
             if context.timed_share.share is not None:
-                context.observer.message(context.timed_share.described())
+                share = context.timed_share
+                context.observer.message(
+                    f"timing took {share.seconds:.1f} s, {share.share:.0%} of it in samples"
+                )
 
     return finish
 
@@ -260,8 +258,8 @@ def _open_folder(
     whole = [case.id for case in (experiment.cases() if bundle is None else bundle.cases())]
     folder, why_not = None, ""
     if resume:
-        asked = AskedFor(wanted, whole, described, settings.timed)
-        folder, why_not = run_to_resume(out / experiment.name, asked)
+        runs = out / experiment.name
+        folder, why_not = run_to_resume(runs, wanted, whole, described, timed=settings.timed)
     if folder is not None:
         folder.lock()
         observer.message(f"resuming run {folder.run}: {progress_of(folder)}")

@@ -1,12 +1,9 @@
-"""Which part of the time that timings take is spent in samples, and where the rest goes."""
+"""Which part of the time that timings take is spent in samples."""
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-
-SAMPLES = "samples"
-"""The part that timings are for."""
+from dataclasses import dataclass
 
 
 @dataclass
@@ -15,21 +12,8 @@ class TimedShare:
 
     seconds: float = 0.0
     """Of all timings, from a group's first start to its last sample."""
-    parts: dict[str, float] = field(default_factory=dict)
-    """Seconds of each part: samples, starts, new inputs, looks at outputs, peaks."""
-
-    @contextmanager
-    def spent_on(self, part: str) -> Iterator[None]:
-        """Count the time that passes in here."""
-        began = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.add(part, time.perf_counter() - began)
-
-    def add(self, part: str, seconds: float) -> None:
-        """Count seconds that another clock has measured."""
-        self.parts[part] = self.parts.get(part, 0.0) + seconds
+    sampled_s: float = 0.0
+    """Of their samples."""
 
     @contextmanager
     def timing(self) -> Iterator[None]:
@@ -43,12 +27,4 @@ class TimedShare:
     @property
     def share(self) -> float | None:
         """The part that is spent in samples; None where nothing was timed."""
-        return None if self.seconds <= 0 else min(1.0, self.parts.get(SAMPLES, 0.0) / self.seconds)
-
-    def described(self) -> str:
-        """Return where the time went, in words."""
-        rest = self.seconds - sum(self.parts.values())
-        largest = sorted(self.parts.items(), key=lambda part: -part[1])
-        parts = [*largest, ("the rest", max(0.0, rest))]
-        shares = ", ".join(f"{part} {seconds / self.seconds:.0%}" for part, seconds in parts)
-        return f"timing took {self.seconds:.1f} s: {shares}"
+        return None if self.seconds <= 0 else min(1.0, self.sampled_s / self.seconds)
