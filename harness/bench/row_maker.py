@@ -125,10 +125,7 @@ class RowMaker:
     """`run` or `check`: what repeats a failure."""
 
     def success(self, record: CaseRecord, status: Status, times: GroupTimes | None = None) -> Result:
-        """Return the row of a case that passed, was emulated or could only be built.
-
-        Raises `ValueError` for one that is to have passed without the oracle's verdict.
-        """
+        """Return the row of a case that passed, was emulated or could only be built."""
         if status.is_checked and not (record.verdict is not None and record.verdict.ok):
             raise ValueError(f"{record.case.id} cannot be {status}: no check has accepted it")
         columns = {}

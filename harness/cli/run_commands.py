@@ -77,6 +77,7 @@ def build(
     from harness.bench.running.progress import make_observer
     from harness.results.manifest import of_experiment
     from harness.system.machine.cores import available_cores
+    from harness.system.status import Status
 
     machine = _offline_machine(bundle, offline, provided)
     plan = planned(experiment, None, only or [], profile=profile)
@@ -84,11 +85,12 @@ def build(
         bundles.require_room(bundle)
     manifest = of_experiment(plan.experiment, plan.cases, sys.argv)
     built = build_only(plan.experiment, plan.cases, make_observer(plain), jobs or available_cores())
-    done = sum(case.failure is None for case in built)
+    statuses = [row.status for _, row in built]
+    done = statuses.count(Status.BUILT)
     typer.echo(f"{done} of {counted(len(built), 'case')} built")
     if bundle is not None:
         _finish_bundle(bundles.write_bundle(bundle, manifest, built), machine)
-    if any(case.row.status.is_failure for case in built):
+    if any(status.is_failure for status in statuses):
         raise typer.Exit(1)
 
 

@@ -192,8 +192,8 @@ MUTANTS = {
         "sampling stops at twice the interval",
         ROUNDS,
         "RoundTimer._is_enough",
-        "width <= self._settings.interval",
-        "width <= 2 * self._settings.interval",
+        "width <= self.settings.interval",
+        "width <= 2 * self.settings.interval",
         f"{OF_ROUNDS}test_an_interval_s_full_width_is_what_is_asked_for",
     ),
     "stop-when-one-is-narrow": Mutant(
@@ -215,7 +215,7 @@ MUTANTS = {
     "one-life": Mutant(
         "a start leaves candidates as they are",
         TIMING,
-        "_GroupTiming._start",
+        "GroupTiming._start",
         "self._workers[case_id].restart()",
         "self._workers[case_id].restart() if number == 0 else None",
         "tests/bench/running/test_runner.py::test_each_start_has_new_processes",
@@ -247,7 +247,7 @@ MUTANTS = {
     "operands-kept": Mutant(
         "code is not bound again with another mask, bias, sinks or weights",
         "harness/bench/running/checking.py",
-        "_Checking.check_repeatedly",
+        "CaseCheck._check_repeatedly",
         "for turn, file in expected.other_operands.items():",
         "for turn, file in ():",
         "tests/bench/running/test_other_operands.py::test_code_that_keeps_the_first_operands_is_wrong",
@@ -501,7 +501,7 @@ MUTANTS = {
     "another-distribution": Mutant(
         "candidates are timed on another distribution than the first",
         TIMING,
-        "_GroupTiming._preparation",
+        "GroupTiming._preparation",
         "check.distributions[0]",
         "check.distributions[-1]",
         "tests/bench/running/test_runner.py::test_what_is_timed_has_the_inputs_that_were_checked_first",
@@ -509,7 +509,7 @@ MUTANTS = {
     "rounds-of-another-group": Mutant(
         "a resumed run takes up the rounds of other cases and keys",
         TIMING,
-        "_GroupTiming._journaled_rounds",
+        "GroupTiming._journaled_rounds",
         "taken.group == self._group_id and",
         "",
         "tests/bench/running/test_resume.py::test_rounds_of_other_cases_and_keys_are_not_taken_up",
@@ -606,7 +606,7 @@ MUTANTS = {
     "calls-not-repeated": Mutant(
         "a check does not repeat short calls",
         f"{RUNNING}/checking.py",
-        "_Checking.check_repeatedly",
+        "CaseCheck._check_repeatedly",
         "repeats=True",
         "repeats=False",
         "tests/bench/running/test_runner.py::test_each_misbehaviour_becomes_a_row[races]",
@@ -614,7 +614,7 @@ MUTANTS = {
     "wrong-when-timed": Mutant(
         "outputs are not compared after the timing",
         TIMING,
-        "_GroupTiming._require_right",
+        "GroupTiming._require_right",
         "if not verdict.ok:",
         "if False:",
         "tests/bench/running/test_runner.py::test_nothing_is_compared_with_a_baseline_that_was_wrong_in_the_end",

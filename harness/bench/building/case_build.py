@@ -1,7 +1,4 @@
-"""Building a case: its content key, the artifact cache, and the artifact's folder.
-
-`find_key` and `build_case` run in a worker process; `build` is what the Python API calls from any process.
-"""
+"""Building a case: its content key, the artifact cache, and the artifact's folder."""
 
 from functools import partial
 from pathlib import Path
@@ -85,10 +82,7 @@ def find_key(case: Case) -> KeyFound:
 
 
 def _tool_versions(kind: str, name: str) -> dict[str, str]:
-    """Return the versions of the tools that a variant or target says it uses.
-
-    Raises `PluginError` that names the plugin where its own code fails, or says anything else.
-    """
+    """Return the versions of the tools that a variant or target says it uses."""
     with plugins.asked(kind, name, "what it uses (tool_versions)"):
         versions = plugins.load(kind, name).tool_versions()
         if not isinstance(versions, dict):

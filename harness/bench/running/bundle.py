@@ -25,7 +25,6 @@ from harness.artifact.code_digests import code_digest
 from harness.bench.building.case_build import read_artifact
 from harness.bench.building.pool import OnStart, note_answer
 from harness.bench.row_maker import CaseRecord
-from harness.bench.running.build_only import BuiltCase
 from harness.bench.workers.process import WorkerFailure
 from harness.bench.workers.protocol import Built
 from harness.experiment.experiment import Experiment, parse_experiment
@@ -33,6 +32,7 @@ from harness.experiment.selection import select
 from harness.problem.case import Case
 from harness.results.manifest import DISTRIBUTION, Manifest, plugin_code
 from harness.results.output_folder import ensure_writable_folder
+from harness.results.result import Result
 from harness.system.digest import digest as digest_of_values
 from harness.system.errors import HarnessError, InputError, PluginError, one_line
 from harness.system.status import Status
@@ -202,29 +202,21 @@ def require_room(folder: Path) -> None:
     ensure_writable_folder(folder, "--bundle")
 
 
-def write_bundle(folder: Path, manifest: Manifest, built: Iterable[BuiltCase]) -> Bundle:
-    """Write built cases, and those that failed with what they failed of, to a folder.
-
-    Raises `InputError` when it cannot be written.
-    """
+def write_bundle(folder: Path, manifest: Manifest, built: Iterable[tuple[CaseRecord, Result]]) -> Bundle:
+    """Write built cases, and those that failed with what they failed of, to a folder."""
     entries, artifacts = [], []
     try:
         (folder / ARTIFACTS).mkdir(parents=True, exist_ok=True)
-        for case in built:
-            record, digest = case.record, None
+        for record, row in built:
+            digest = None
             if record.folder is not None and record.key is not None and record.artifact is not None:
                 artifacts.append(record.artifact)
                 target = folder / ARTIFACTS / record.key
                 shutil.copytree(record.folder, target, dirs_exist_ok=True)
                 digest = digest_of(target)
-            failure = case.failure
             entries.append(
                 BundledCase(
-                    case=record.case,
-                    key=record.key,
-                    status=Status.BUILT if failure is None else failure.status,
-                    reason=None if failure is None else failure.reason,
-                    digest=digest,
+                    case=record.case, key=record.key, status=row.status, reason=row.reason, digest=digest
                 )
             )
         index = BundleIndex(manifest=manifest, cases=tuple(entries))

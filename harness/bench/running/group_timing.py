@@ -52,24 +52,9 @@ FIRST_CALLS = 15
 AFTER_TIMING = "right when it was checked, and wrong after the calls that were timed: "
 
 
-def time_group(
-    context: RunContext,
-    records: Mapping[str, CaseRecord],
-    baseline: Case | None,
-    workers: Mapping[str, WorkerProcess],
-    stack: ExitStack,
-) -> None:
-    """Time cases against each other and finish their rows.
+class GroupTiming:
+    """Times cases against each other and finishes their rows."""
 
-    `records` holds all cases of the group, `workers` the workers of those to be timed, which have checked
-    them, and are closed afterwards.  The baseline has passed its check: one that keeps its row from an
-    earlier run takes part, too.
-    """
-    timing = _GroupTiming(context, records, baseline, workers, stack)
-    timing.finish_rows(timing.take_rounds())
-
-
-class _GroupTiming:
     def __init__(
         self,
         context: RunContext,
@@ -78,6 +63,10 @@ class _GroupTiming:
         workers: Mapping[str, WorkerProcess],
         stack: ExitStack,
     ) -> None:
+        """Prepare to time those of a group's records whose `workers` have checked them; they are closed then.
+
+        The baseline has passed its check: one that keeps its row from an earlier run takes part, too.
+        """
         self._context = context
         self._records = records
         self._baseline = baseline
@@ -108,8 +97,8 @@ class _GroupTiming:
         self._group_id = digest([keys, check.distributions[0], check.seed])[:12]
         """Names these cases with their keys and inputs: no rounds of others are mixed with theirs."""
 
-    def take_rounds(self) -> list[TimedRound]:
-        """Start and sample the candidates in turns until it is enough, and close their workers."""
+    def run(self) -> None:
+        """Start and sample the candidates in turns until it is enough, and make their rows."""
         timer = RoundTimer(
             list(self._workers),
             self._timed_baseline_id(),
@@ -128,7 +117,7 @@ class _GroupTiming:
         for worker in self._workers.values():
             worker.close()
         self._context.peaks.save()
-        return rounds
+        self._finish_rows(rounds)
 
     def _start(self, number: int, candidates: Sequence[str]) -> dict[str, WorkerFailure]:
         """Give candidates new lives, bound to copies of the same inputs, those of the first distribution.
@@ -241,7 +230,7 @@ class _GroupTiming:
             if failure is not None
         }
 
-    def finish_rows(self, rounds: list[TimedRound]) -> None:
+    def _finish_rows(self, rounds: list[TimedRound]) -> None:
         """Make the rows of what was timed, the baseline's first: without it the others are timed again."""
         if not self._workers:
             return
@@ -268,10 +257,7 @@ class _GroupTiming:
         return None
 
     def _sample(self, case_id: str, *, is_verified: bool = False) -> Sample:
-        """Take a sample with new inputs, into an output that is poisoned before; raises `WorkerFailure`.
-
-        A verified one has inputs whose right output is known: another output is a failure.
-        """
+        """Take a sample with new inputs, into an output that is poisoned before; raises `WorkerFailure`."""
         record, worker = self._records[case_id], self._workers[case_id]
         timing = self._context.experiment.timing
         tells_energy = case_id not in self._samples

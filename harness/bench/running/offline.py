@@ -48,12 +48,7 @@ MEBIBYTE = 2**20
 
 
 def offline_machine(python: str, provided: Path | None) -> OfflineMachine:
-    """Return what is known of the machine that a bundle is for; raises `InputError` for mistakes.
-
-    Args:
-        python: its Python, `python3.12`.
-        provided: names the packages that it has, as a requirements file does.
-    """
+    """Return what is known of a machine with `python3.12`, say, and the packages that a file names."""
     if not (CHECKOUT / PROJECT_FILE).is_file():
         raise InputError(
             f"--offline: {CHECKOUT} holds no {PROJECT_FILE}; expected a checkout of the harness, of which a "
@@ -68,10 +63,7 @@ def offline_machine(python: str, provided: Path | None) -> OfflineMachine:
 
 
 def make_offline(bundle: Bundle, machine: OfflineMachine) -> None:
-    """Add to a bundle what a machine without a network needs.
-
-    Raises `InputError` where a wheel cannot be had, or the bundle's folder cannot be written.
-    """
+    """Add to a bundle what a machine without a network needs."""
     wheels = bundle.folder / WHEELS
     try:
         wheels.mkdir()
@@ -85,10 +77,7 @@ def make_offline(bundle: Bundle, machine: OfflineMachine) -> None:
 
 
 def pack(bundle: Bundle) -> str:
-    """Pack a bundle into one file beside its folder.
-
-    Returns the file's name, size and SHA-256.
-    """
+    """Pack a bundle into one file beside its folder."""
     folder = bundle.folder
     file = folder.resolve().with_name(folder.resolve().name + SUFFIX)
     try:
@@ -100,10 +89,7 @@ def pack(bundle: Bundle) -> str:
 
 
 def build_own_wheel(folder: Path) -> None:
-    """Build a wheel of this package from its checkout, with the packages that are installed here.
-
-    Raises `InputError` with pip's words where that fails.
-    """
+    """Build a wheel of this package from its checkout, with the packages that are installed here."""
     with TemporaryDirectory() as temporary:
         # a build leaves files beside the sources, and takes old ones that lie there
         sources, package = Path(temporary), CHECKOUT / "harness"

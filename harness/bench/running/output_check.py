@@ -30,10 +30,7 @@ class OutputCheck:
     """Whether parts of the run are compared, too: the oracle computes these anew."""
 
     def outputs(self, raw_outputs: Outputs | None = None) -> Outputs:
-        """Return copies of the outputs of the last run, or of `raw_outputs`, with the sign that is expected.
-
-        Raises as `outputs_of` does.
-        """
+        """Return copies of the outputs of the last run, or `raw_outputs`, with the sign that is expected."""
         plain = outputs_of(self.call) if raw_outputs is None else raw_outputs
         return {**plain, OUTPUT: -plain[OUTPUT]} if self.is_negated and OUTPUT in plain else plain
 
@@ -73,10 +70,7 @@ class OutputCheck:
 
 
 def outputs_of(call: BoundCall) -> Outputs:
-    """Return copies of what a call has computed by now: threads that it has left may still write.
-
-    Raises `TypeError` for what is no array.  Of a masked array all elements count.
-    """
+    """Return copies of what a call has computed by now: threads that it has left may still write."""
     outputs = call.outputs()
     require_arrays(outputs)
     return {name: np.asarray(array).copy() for name, array in outputs.items()}

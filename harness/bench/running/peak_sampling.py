@@ -29,10 +29,7 @@ def sample_flops(life: Life, case: Case) -> float | None:
 
 
 def sample_bandwidths(life: Life, case: Case) -> dict[str, float]:
-    """Return the best of a few samples in bytes/s of each level of memory of a case's target.
-
-    Levels take turns.
-    """
+    """Return the best of a few samples in bytes/s of each level of memory of a case's target."""
     target, chip = plugins.target(case.target), plugins.chip_of(case.target)
     options = target_options(case.target, case.target_options)
     best: dict[str, float] = {}

@@ -94,10 +94,7 @@ class Peaks:
         return MeasuredPeak(self._flops.get(name), self._loads.get(name, 0.0), self._bandwidths.get(name, {}))
 
     def begin(self, case: Case, threads: int) -> None:
-        """Start the worker that samples the peak of a case, unless it is that of the last one.
-
-        It warms up while others work.
-        """
+        """Start the worker that samples the peak of a case, unless it is that of the last one."""
         if self._case is not None and peak_name(self._case) == peak_name(case):
             return
         self.close()

@@ -55,10 +55,7 @@ class Observer:
 
 
 def make_observer(plain: bool = False, stream: TextIO | None = None) -> Observer:
-    """Return a live display when the stream (standard error) is a terminal and `plain` is not asked for.
-
-    A stream that cannot be written, a full log say, does not end what it tells of.
-    """
+    """Return a live display when the stream (standard error) is a terminal and `plain` is not asked for."""
     unfailing = cast(TextIO, Unfailing(stream or sys.stderr))
     if plain or not unfailing.isatty():
         return PlainObserver(unfailing)
@@ -103,10 +100,7 @@ class PlainObserver(Observer):
 
 
 class LiveObserver(Observer):
-    """A line for each case that ends; below them a bar, the time that remains, counts and the case at hand.
-
-    Where the terminal is too narrow for all of it, the case at hand is cut, never the count or the time.
-    """
+    """A line for each case that ends, and a bar with the time that remains, counts and the case at hand."""
 
     def __init__(self, stream: TextIO, width: int | None = None) -> None:
         """Draw on a terminal, of this width if it does not say its own."""

@@ -21,7 +21,6 @@ from harness.bench.running.resuming import progress_of, run_to_resume
 from harness.bench.running.signals import ended_by_signals
 from harness.bench.workers.process import DESCRIPTORS
 from harness.experiment.experiment import Experiment
-from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.results import manifest
 from harness.results.result import Result
@@ -85,15 +84,11 @@ def run_experiment(
         with started_run(experiment, cases, settings, out, resume, observer, command) as context:
             for group, following in pairwise([*together(experiment.groups(cases), context), []]):
                 run_group(context, group)
-                if not _problems(group) & _problems(following):
+                if not {case.problem for case in group} & {case.problem for case in following}:
                     context.expectations.delete()
     except UnfinishedError as error:
         raise UnfinishedError(f"{error}; {GO_ON}") from error
     return RunSummary(folder=context.folder.path, results=[context.rows[case.id] for case in cases])
-
-
-def _problems(group: Sequence[Case]) -> set[AttentionProblem]:
-    return {case.problem for case in group}
 
 
 @contextlib.contextmanager
@@ -106,10 +101,7 @@ def started_run(
     observer: Observer,
     command: Sequence[str],
 ) -> Iterator[RunContext]:
-    """Open the folder of a run of these cases, and write its tables at the end.
-
-    In here `run_group` makes the rows; all else is as `run_experiment` says.
-    """
+    """Open the folder of a run of these cases, and write its tables at the end."""
     settings = replace(settings, timed=settings.timed and experiment.timing.enabled)
     with ended_by_signals() as ending, ExitStack() as stack:
         timed = experiment.groups(cases) if settings.timed else []
@@ -191,10 +183,7 @@ def _allow_workers(timed: Iterable[Sequence[Case]], jobs: int) -> Callable[[], N
 
 
 def _finish(context: RunContext) -> Callable[..., None]:
-    """Return what compares all rows with the run's final peaks, and writes its tables, at its end.
-
-    What has ended a run says more than that this fails, too.
-    """
+    """Return what compares all rows with the run's final peaks, and writes its tables, at its end."""
 
     def finish(kind: object, error: BaseException | None, trace: object) -> None:
         with contextlib.suppress(*([StorageError] if error is not None else [])):
@@ -210,10 +199,7 @@ def _finish(context: RunContext) -> Callable[..., None]:
 
 
 def _interruption(context: RunContext, planned: int) -> Callable[..., None]:
-    """Return what says that a signal has ended a run, also one that came at its end.
-
-    What fails then says less.
-    """
+    """Return what says that a signal has ended a run, also one that came at its end."""
 
     def interrupted(kind: object, error: BaseException | None, trace: object) -> None:
         context.ending.ended()

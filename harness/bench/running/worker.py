@@ -30,10 +30,7 @@ NEEDED_IN_ALL_LIVES = (check_requests, prepared_case, peak_sampling)
 
 
 def serve(channel: socket.socket, life: Life) -> None:
-    """Greet the parent, then answer requests until it closes its end of the channel.
-
-    When starts are prepared, this process waits while its forks serve in its place.
-    """
+    """Greet the parent, then answer requests until it closes its end of the channel."""
     send_message(channel, Greeting(pid=os.getpid()))
     while True:
         try:

@@ -65,10 +65,6 @@ class WorkerFailure(Exception):  # noqa: N818 - an outcome of a case, not a faul
     def __str__(self) -> str:
         return f"{self.status}: {self.reason}"
 
-    def of(self, whose: str) -> "WorkerFailure":
-        """Return this failure with a reason that says whose it is."""
-        return replace(self, reason=f"{whose}: {self.reason}")
-
 
 def begin_new_life(life: Life) -> Greeting:
     """Begin a new life, in the worker: a process as it was before the first request.  The next one greets."""
@@ -109,35 +105,25 @@ class WorkerProcess:
         self._timeout = 0.0
         self._out_of_memory = OutOfMemoryCount()
         with ExitStack() as stack:
-            self._scratch = stack.enter_context(scratch_folder())
-            self._log: IO[bytes] = stack.enter_context(tempfile.TemporaryFile(dir=self._scratch))
+            scratch = stack.enter_context(scratch_folder())
+            self._log: IO[bytes] = stack.enter_context(tempfile.TemporaryFile(dir=scratch))
             self._channel, theirs = socket.socketpair()
             stack.enter_context(self._channel)
             with theirs:
-                self._process = self._start(theirs, threads, memory_gb, modules, cores)
+                arguments = ["--channel", str(theirs.fileno()), *modules]
+                if memory_gb is not None:
+                    arguments += ["--memory-gb", str(memory_gb)]
+                self._process = subprocess.Popen(
+                    guardian.command("module", "harness.bench.running.worker", arguments),
+                    stdin=subprocess.DEVNULL,
+                    stdout=self._log,
+                    stderr=self._log,
+                    pass_fds=(theirs.fileno(),),
+                    process_group=0,
+                    cwd=scratch,
+                    env=worker_environment(threads, scratch, cores),
+                )
             self._stack = stack.pop_all()
-
-    def _start(
-        self,
-        channel: socket.socket,
-        threads: int | None,
-        memory_gb: float | None,
-        modules: Sequence[str],
-        cores: int | None,
-    ) -> "subprocess.Popen[bytes]":
-        arguments = ["--channel", str(channel.fileno()), *modules]
-        if memory_gb is not None:
-            arguments += ["--memory-gb", str(memory_gb)]
-        return subprocess.Popen(
-            guardian.command("module", "harness.bench.running.worker", arguments),
-            stdin=subprocess.DEVNULL,
-            stdout=self._log,
-            stderr=self._log,
-            pass_fds=(channel.fileno(),),
-            process_group=0,
-            cwd=self._scratch,
-            env=worker_environment(threads, self._scratch, cores),
-        )
 
     @property
     def pid(self) -> int:
@@ -167,10 +153,7 @@ class WorkerProcess:
         return answer
 
     def restart(self) -> None:
-        """Begin a new life of the worker, without waiting: what it has loaded, bound and started is gone.
-
-        The next request waits for it, and says so if the worker has died.
-        """
+        """Begin a new life of the worker, without waiting: what it has loaded, bound and started is gone."""
         self.send(begin_new_life, STARTUP_LIMIT_S)
         self._pid = None
 
@@ -288,10 +271,7 @@ class WorkerProcess:
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """Make a folder for a worker's temporary files below the artifact cache, removed at the end.
-
-    Where the cache cannot be written the folder lies where the system has temporary files.
-    """
+    """Make a folder for a worker's temporary files below the artifact cache, removed at the end."""
     with ExitStack() as stack:
         try:
             folder = stack.enter_context(FolderStore(cache_root().absolute()).private_folder())
