@@ -17,15 +17,17 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 import harness
-from harness.bench.building.case_build import BuildRequest
-from harness.bench.running.expectations import ExpectRequest
-from harness.bench.running.prepared_case import PrepareStartsRequest, SampleRequest, StartRequest
+from harness.bench.building.case_build import build_request
+from harness.bench.running.expectations import save_expectation
+from harness.bench.running.prepared_case import prepare_case, start_case, take_sample
 from harness.bench.workers.process import WorkerProcess
+from harness.bench.workers.protocol import Greeting, Request
 from harness.problem.case import Case
 from harness.system.machine.quiet_cores import quiet_cores
 
@@ -37,16 +39,22 @@ LOADER = "harness.targets.cpu.executable"
 DRAWS = 4000
 
 
-def prepare(folder: Path) -> list[PrepareStartsRequest]:
+def prepare(folder: Path) -> list[Request[Greeting]]:
     """Build both copies, and return what their workers are to read."""
     expectation = folder / "expected"
     with WorkerProcess(threads=1) as worker:
-        built = [worker.request(BuildRequest(case=case), LIMIT_S) for case in CASES]
-        request = ExpectRequest(problem=PROBLEM, distribution="normal", seed=0, file=expectation)
+        built = [worker.request(partial(build_request, case=case), LIMIT_S) for case in CASES]
+        request = partial(save_expectation, problem=PROBLEM, distribution="normal", seed=0, file=expectation)
         worker.request(request, LIMIT_S)
     return [
-        PrepareStartsRequest(
-            folder=one.folder, code={}, distribution="normal", seed=0, expectation=expectation
+        partial(
+            prepare_case,
+            folder=one.folder,
+            code={},
+            candidate=0,
+            distribution="normal",
+            seed=0,
+            expectation=expectation,
         )
         for one in built
     ]
@@ -55,7 +63,7 @@ def prepare(folder: Path) -> list[PrepareStartsRequest]:
 class Pair:
     """The workers of both copies."""
 
-    def __init__(self, requests: Sequence[PrepareStartsRequest], stack: ExitStack, *, is_whole: bool) -> None:
+    def __init__(self, requests: Sequence[Request[Greeting]], stack: ExitStack, *, is_whole: bool) -> None:
         """Prepare workers that are forked in each start, or are new processes there."""
         self._requests = requests
         self._stack = stack.enter_context(ExitStack())
@@ -80,7 +88,7 @@ class Pair:
             for worker in self._workers:
                 worker.restart()
         for worker in self._workers:
-            worker.request(StartRequest(placement=random.getrandbits(32)), LIMIT_S)
+            worker.request(partial(start_case, placement_seed=random.getrandbits(32)), LIMIT_S)
             worker.keep_on(processor)
         return time.perf_counter() - began
 
@@ -91,8 +99,8 @@ class Pair:
             seconds = {}
             for place in (0, 1) if taken % 2 else (1, 0):
                 self._number += 1
-                request = SampleRequest(number=self._number, min_seconds=SAMPLE_S)
-                seconds[place] = self._workers[place].request(request, LIMIT_S).seconds
+                request = partial(take_sample, number=self._number, min_seconds=SAMPLE_S)
+                seconds[place] = self._workers[place].request(request, LIMIT_S).sample.seconds
             if taken:  # the first one warms up
                 ratios.append(math.log(seconds[0] / seconds[1]))
         return statistics.median(ratios)

@@ -3,8 +3,8 @@
 from typing import Any
 
 from harness.bench.row_maker import CaseRecord
-from harness.bench.workers.protocol import Checked
 from harness.experiment.experiment import Experiment
+from harness.oracle.expected import Verdict
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 
@@ -19,7 +19,7 @@ def example_case(variant: str = "numpy-attention", **params: int) -> Case:
 def accepted_record(case: Case, error_ratio: float = 0.25, **known: Any) -> CaseRecord:
     """What is known of a case whose output the oracle has accepted."""
     record = CaseRecord(case, **known)
-    verdict = Checked(ok=True, max_abs_error=1e-7, error_ratio=error_ratio, tolerance=4e-7)
+    verdict = Verdict(ok=True, max_abs_error=1e-7, error_ratio=error_ratio, tolerance=4e-7)
     record.note_verdict(verdict, "normal")
     return record
 

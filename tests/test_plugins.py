@@ -12,11 +12,12 @@ from pydantic import computed_field
 
 from harness import plugins
 from harness.__main__ import main
-from harness.bench.running.failure_kinds import failure_kind
+from harness.bench.running.failure_kinds import failure_of
 from harness.cli import doctor
-from harness.experiment.case_settings import asked_for, checked, complete_case
+from harness.experiment.case_settings import checked, complete_case
 from harness.problem.attention_problem import AttentionProblem
 from harness.system.errors import InputError, PluginError
+from harness.system.status import Status
 from harness.variants.base import Parameters
 
 
@@ -116,7 +117,6 @@ def test_what_is_no_variant_says_so() -> None:
 def test_what_parameters_compute_is_no_parameter() -> None:
     case = complete_case(AttentionProblem(heads=1, seq_q=64, head_dim=16), "computes", "cpu", {"tile": 3}, {})
     assert case.params == {"tile": 3}
-    assert asked_for("variant", "computes", case.params) == {"tile": 3}
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_a_variant_that_cannot_be_imported_fails_to_build(
     monkeypatch.setattr(plugins, "_registered", lambda kind: {"broken": entry})
     with pytest.raises(PluginError, match=re.escape(f"cannot be imported: {reason}")) as raised:
         plugins.variant("broken")
-    assert failure_kind(raised.value) == "build-failed"
+    assert failure_of(raised.value).status is Status.BUILD_FAILED
 
 
 @pytest.mark.parametrize(

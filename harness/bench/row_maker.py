@@ -10,9 +10,9 @@ from typing import Any
 from harness.artifact.artifact import Artifact
 from harness.artifact.binary import binary_digest
 from harness.artifact.device_facts import DeviceFacts, DriverMetrics
-from harness.bench.measure.order_effects import OrderEffect
 from harness.bench.measure.rounds import TimedRound
-from harness.bench.workers.protocol import Built, Checked
+from harness.bench.workers.protocol import Built
+from harness.oracle.expected import Verdict
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.fields import problem_fields
@@ -40,7 +40,7 @@ class CaseRecord:
     """Where the artifact lies in the cache."""
     candidate: int | None = None
     """Which of the artifact's candidates is loaded, once that is known."""
-    verdict: Checked | None = None
+    verdict: Verdict | None = None
     """The oracle's verdict with the largest error for its tolerance."""
     distribution: str | None = None
     """Input distribution of that verdict."""
@@ -83,7 +83,7 @@ class CaseRecord:
         if self.candidate is None and self.artifact is not None:
             self.artifact, self.candidate = self.artifact.with_candidate(number), number
 
-    def note_verdict(self, verdict: Checked, distribution: str) -> None:
+    def note_verdict(self, verdict: Verdict, distribution: str) -> None:
         """Keep a verdict if it is the worst so far."""
         if self.verdict is None or verdict.error_ratio > self.verdict.error_ratio:
             self.verdict, self.distribution = verdict, distribution
@@ -111,10 +111,6 @@ class GroupTimes:
     baseline_key: str | None = None
     """The content key of the baseline."""
     peak: MeasuredPeak | None = None
-    outside_s: Mapping[str, float] = field(default_factory=dict)
-    """What a call takes by the clock of the process that asks for it, by case id."""
-    order_effects: Mapping[str, OrderEffect] = field(default_factory=dict)
-    """What the candidate before does to one, by case id; the predecessor by variant and case."""
 
 
 @dataclass(frozen=True)
@@ -129,10 +125,7 @@ class RowMaker:
     """`run` or `check`: what repeats a failure."""
 
     def success(self, record: CaseRecord, status: Status, times: GroupTimes | None = None) -> Result:
-        """Return the row of a case that passed, was emulated or could only be built.
-
-        Raises `ValueError` for one that is to have passed without the oracle's verdict.
-        """
+        """Return the row of a case that passed, was emulated or could only be built."""
         if status.is_checked and not (record.verdict is not None and record.verdict.ok):
             raise ValueError(f"{record.case.id} cannot be {status}: no check has accepted it")
         columns = {}
@@ -242,7 +235,6 @@ def timing_columns(case: Case, times: GroupTimes) -> dict[str, Any]:
     starts = [taken.start for taken in own]
     typical = nested_interval(seconds, starts)
     load = sum(taken.load for taken in own) / len(own)
-    effect = times.order_effects.get(case.id)
     tflops = case.problem.flops() / typical.value / 1e12 or None  # without a visible pair nothing is to do
     return {
         "time_s": typical.value,
@@ -253,11 +245,8 @@ def timing_columns(case: Case, times: GroupTimes) -> dict[str, Any]:
         "noise": noise(seconds),
         "load": load,
         "busy": load > times.busy_limit,
-        "outside_time_s": times.outside_s.get(case.id),
         "tflops": tflops,
         **peak_columns(tflops, times.peak, times.busy_limit),
-        "order_effect": None if effect is None else effect.ratio.value - 1,
-        "order_effect_after": None if effect is None else effect.predecessor,
         **speedup_columns(case, own, times.baseline, times.baseline_key),
     }
 

@@ -29,7 +29,6 @@ def lines_of(noise: MachineNoise, seconds: float) -> list[str]:
     busy = "; busy: try again when it is quiet" if noise.load > BUSY else ""
     return [
         f"rounds: {noise.rounds} in {noise.starts} starts; others used {noise.load:.0%} of processors{busy}",
-        f"ratio of a copy in one round: 90 % between {noise.round_low:.3f} and {noise.round_high:.3f}",
         f"ratio of a copy over all rounds: {', '.join(map(_shown, noise.ratios))}",
         f"smallest difference worth claiming: {noise.smallest_difference:.1%}, of one thread on the CPU, "
         f"with budget_s = {seconds:g} for a group of {len(noise.ratios) + 1}",

@@ -52,13 +52,6 @@ FromBundle = Annotated[
         help="Instead of EXPERIMENT: what 'harness build --bundle' wrote; nothing is built.",
     ),
 ]
-Expect = Annotated[
-    str | None,
-    typer.Option(
-        metavar="DIGEST",
-        help="With --bundle: run it only if 'harness build' printed this digest.  A bundle is a program.",
-    ),
-]
 Profile = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="The experiment as its table [profiles.NAME] changes it, such as cpu."),

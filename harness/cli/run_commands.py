@@ -77,6 +77,7 @@ def build(
     from harness.bench.running.progress import make_observer
     from harness.results.manifest import of_experiment
     from harness.system.machine.cores import available_cores
+    from harness.system.status import Status
 
     machine = _offline_machine(bundle, offline, provided)
     plan = planned(experiment, None, only or [], profile=profile)
@@ -84,11 +85,12 @@ def build(
         bundles.require_room(bundle)
     manifest = of_experiment(plan.experiment, plan.cases, sys.argv)
     built = build_only(plan.experiment, plan.cases, make_observer(plain), jobs or available_cores())
-    done = sum(case.failure is None for case in built)
+    statuses = [row.status for _, row in built]
+    done = statuses.count(Status.BUILT)
     typer.echo(f"{done} of {counted(len(built), 'case')} built")
     if bundle is not None:
         _finish_bundle(bundles.write_bundle(bundle, manifest, built), machine)
-    if any(case.row.status.is_failure for case in built):
+    if any(status.is_failure for status in statuses):
         raise typer.Exit(1)
 
 
@@ -111,18 +113,17 @@ def _offline_machine(
 
 def _finish_bundle(bundle: "Bundle", machine: "OfflineMachine | None") -> None:
     """Add what its machine needs besides, and say what was written and what is next."""
-    from harness.bench.running.bundle_readme import README_FILE, offline_line, run_line, write_readme
+    from harness.bench.running.bundle_readme import README_FILE, run_line, write_readme
     from harness.bench.running.offline import make_offline, pack
 
-    note([] if machine is None else make_offline(bundle, machine))
+    if machine is not None:
+        make_offline(bundle, machine)
     write_readme(bundle)
     typer.echo(printable(f"bundle: {bundle.folder}"))
     if machine is not None:
         typer.echo(printable(f"packed: {pack(bundle)}"))
-    typer.echo(f"digest: {bundle.digest}")
-    command = run_line if machine is None else offline_line
     there = printable(f"next, on the other machine, as {bundle.folder / README_FILE} says")
-    typer.echo(f"{there}: {command(bundle, bundle.digest)}")
+    typer.echo(f"{there}: {run_line(bundle)}")
 
 
 @app.command(short_help="Build and check without timing; exit status 1 if a case failed.")

@@ -9,7 +9,6 @@ from typing import Any
 from harness.cli.options import (
     DEFAULT_OUT,
     Dump,
-    Expect,
     ExperimentOrBundle,
     FromBundle,
     Jobs,
@@ -27,7 +26,6 @@ class RunOptions:
 
     experiment: ExperimentOrBundle = None
     bundle: FromBundle = None
-    expect: Expect = None
     profile: Profile = None
     only: Only = None
     resume: Resume = False

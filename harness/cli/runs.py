@@ -37,7 +37,6 @@ def planned(
     name: str | None,
     folder: Path | None,
     only: list[str],
-    expected_digest: str | None = None,
     profile: str | None = None,
 ) -> Plan:
     """Read an experiment or a bundle, and check all of it before the first case starts."""
@@ -46,16 +45,12 @@ def planned(
     if (name is None) == (folder is None):
         sources_given = "neither" if name is None else "both"
         raise InputError(f"found {sources_given}, expected either an EXPERIMENT or --bundle DIR")
-    if expected_digest is not None and folder is None:
-        raise InputError("--expect: found no --bundle; expected one, of which this is the digest")
     if profile is not None and folder is not None:
         raise InputError("--profile: found --bundle, too; a bundle has the profile that it was built with")
     if folder is not None:
         from harness.bench.running.bundle import open_bundle
 
         bundle = open_bundle(folder)
-        if expected_digest is not None:
-            bundle.require_digest(expected_digest)
         note(bundle.other_code)
         return Plan(bundle.experiment(), bundle.cases(only), bundle)
 
@@ -80,7 +75,7 @@ def executed(
     from harness.system.errors import RunInterrupted, StoppedError
     from harness.system.machine.cores import available_cores
 
-    plan = planned(options.experiment, options.bundle, options.only or [], options.expect, options.profile)
+    plan = planned(options.experiment, options.bundle, options.only or [], options.profile)
     if plan.experiment.profile is not None:
         cases = counted(len(plan.cases), "case")
         note([f"profile {plan.experiment.profile} of {plan.experiment.name}: {cases}"])

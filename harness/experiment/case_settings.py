@@ -98,18 +98,6 @@ def _without_open(values: Mapping[str, Any], model: type[BaseModel]) -> dict[str
     }
 
 
-def asked_for(kind: str, name: str, values: Mapping[str, ParameterValue]) -> Settings:
-    """Return those of a case's settings that are not the defaults: what somebody chose.
-
-    Raises what `settings_model` raises.
-    """
-    # without validation, since settings that have no default are not known here
-    model = settings_model(kind, name)
-    with code_of(model):
-        defaults = concrete(model.model_construct())
-    return {key: value for key, value in values.items() if key not in defaults or value != defaults[key]}
-
-
 def complete_case(
     problem: AttentionProblem,
     variant: str,

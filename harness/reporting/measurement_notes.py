@@ -32,13 +32,6 @@ def measurement_notes(frame: pd.DataFrame) -> Iterator[str]:
             f"Intervals wider than half of their value, for which budget_s was too small: {wide} of "
             f"{counted(len(timed), 'row')}"
         )
-    disturbed = int(timed["order_effect"].notna().sum())
-    if disturbed:
-        largest = timed["order_effect"].abs().max()
-        yield (
-            f"Times that depend on the candidate that ran before, by up to {largest:.0%}: {disturbed} of "
-            f"{counted(len(timed), 'row')}"
-        )
     single = int((timed["starts"].fillna(1) == 1).sum())
     if single:
         yield (

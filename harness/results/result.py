@@ -97,8 +97,6 @@ class Result(_RowOfProblem, BaseModel):
     time_low_s: Timed[float] = None
     time_high_s: Timed[float] = None
     """Its 95 % interval."""
-    outside_time_s: Timed[float] = None
-    """Typical time of one call by the clock of the process that asks for it, until the output is there."""
     launch_s: Timed[float] = None
     """Median of what a call takes besides on an idle device, launching it and waiting for its result."""
     timed_by: Timed[TimedBy] = None
@@ -123,10 +121,6 @@ class Result(_RowOfProblem, BaseModel):
     """Share of the machine's processors that others used while this was timed."""
     busy: bool | None = None
     """Whether that share was above the experiment's limit: take the times with care."""
-    order_effect: Timed[float] = None
-    """By which share of its time a call is longer right after one other candidate, if beyond noise."""
-    order_effect_after: Timed[str] = None
-    """That candidate: variant and case."""
     baseline: str | None = None
     """Variant that `speedup` compares with."""
     baseline_case: str | None = None

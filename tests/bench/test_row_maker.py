@@ -15,7 +15,7 @@ from harness.bench.row_maker import (
     RowMaker,
     artifact_columns,
 )
-from harness.bench.workers.protocol import Checked
+from harness.oracle.expected import Verdict
 from harness.problem.attention_problem import AttentionProblem
 from harness.results.result import Result
 from harness.system.status import Status
@@ -156,7 +156,7 @@ def test_more_than_the_peak_is_a_fraction_above_one() -> None:
 def test_the_worst_verdict_of_all_distributions_is_kept() -> None:
     record = CaseRecord(CASE)
     for ratio, distribution in ((0.2, "normal"), (0.7, "uniform"), (0.3, "constant")):
-        verdict = Checked(ok=True, max_abs_error=ratio, error_ratio=ratio, tolerance=1.0)
+        verdict = Verdict(ok=True, max_abs_error=ratio, error_ratio=ratio, tolerance=1.0)
         record.note_verdict(verdict, distribution)
     row = ROWS.success(record, Status.PASSED)
     assert (row.error_ratio, row.distribution) == (0.7, "uniform")
@@ -193,7 +193,7 @@ def test_a_case_without_visible_pairs_has_a_time_and_no_rate() -> None:
 @pytest.mark.parametrize("status", [Status.PASSED, Status.EMULATED])
 def test_nothing_passes_without_a_verdict_that_accepts_it(status: Status) -> None:
     refused = CaseRecord(CASE)
-    refused.note_verdict(Checked(ok=False, max_abs_error=1.0, error_ratio=9.0, tolerance=0.1), "normal")
+    refused.note_verdict(Verdict(ok=False, max_abs_error=1.0, error_ratio=9.0, tolerance=0.1), "normal")
     for record in (CaseRecord(CASE), refused):
         with pytest.raises(ValueError, match="no check has accepted it"):
             ROWS.success(record, status)

@@ -7,17 +7,9 @@ import pytest
 
 from harness.__main__ import main
 from harness.bench.running import machine_noise
-from harness.bench.running.machine_noise import MachineNoise
 from harness.bench.running.progress import make_observer
-from harness.results.statistics import Interval
 from harness.system.errors import InputError
 from harness.system.storage.folder_store import BUILDING
-
-RATIOS = (Interval(1.0, 0.99, 1.005), Interval(1.01, 0.995, 1.02), Interval(1.0, 0.96, 1.03))
-
-
-def noise(load: float) -> MachineNoise:
-    return MachineNoise(RATIOS, 0.9, 1.1, rounds=40, starts=6, load=load)
 
 
 def test_copies_are_timed_for_as_long_as_asked(

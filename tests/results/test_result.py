@@ -14,7 +14,7 @@ from harness.results.run_folder import RunFolder
 from harness.system.errors import InputError
 from harness.system.status import Status
 
-TEXTS = {"order_effect_after": "flash", "timed_by": "events"}
+TEXTS = {"timed_by": "events"}
 """Of fields that are no numbers."""
 
 

@@ -2,21 +2,23 @@
 
 import errno
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 from mlir import ir
 
 from harness import plugins
-from harness.bench.building.case_build import BuildRequest
-from harness.bench.running.failure_kinds import failure_kind
+from harness.bench.building.case_build import build_request
+from harness.bench.running.failure_kinds import failure_of
 from harness.bench.running.worker import answer
-from harness.bench.workers.protocol import Failed, Life
+from harness.bench.workers.protocol import Life
 from harness.codegen.dialect.context import mlir_context
 from harness.codegen.rewrites.errors import RewriteRefusedError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.system.errors import BuildError, InputError, one_line, raised_in
+from harness.system.status import Status
 from harness.variants.flash import Flash
 from harness.variants.schedule import Step, apply
 
@@ -68,14 +70,14 @@ def test_the_outer_place_comes_first():
 
 
 @pytest.mark.parametrize(
-    ("rewrite", "kind", "expected"),
-    [(make_invalid, "crashed", INVALID), (refuse, "build-failed", REFUSED)],
+    ("rewrite", "status", "expected"),
+    [(make_invalid, Status.CRASHED, INVALID), (refuse, Status.BUILD_FAILED, REFUSED)],
 )
-def test_a_worker_says_so_of_a_variants_step(monkeypatch, tmp_path, rewrite, kind, expected):
+def test_a_worker_says_so_of_a_variants_step(monkeypatch, tmp_path, rewrite, status, expected):
     monkeypatch.setattr(Flash, "schedule", lambda *_: [Step("tiled", "", rewrite)])
     case = Case(problem=PROBLEM, variant="flash", target="cpu:avx2")
-    response = answer(BuildRequest(case=case, cache_root=tmp_path), Life())
-    assert response == Failed(failure=kind, message=expected)
+    failure = answer(partial(build_request, case=case, cache_root=tmp_path), Life())
+    assert (failure.status, failure.reason) == (status, expected)
 
 
 def test_a_stage_of_the_cpu_target_is_named(monkeypatch, tmp_path):
@@ -90,18 +92,17 @@ def test_a_stage_of_the_cpu_target_is_named(monkeypatch, tmp_path):
     with pytest.raises(BuildError) as caught:
         plugins.variant("flash").build(case, "key", tmp_path)
     assert one_line(caught.value) == 'in stage "lanes": no layout'
-    assert failure_kind(caught.value) == "build-failed"
+    assert failure_of(caught.value).status is Status.BUILD_FAILED
 
 
 def test_a_file_that_somebody_removed_from_the_cache_is_no_fault_of_the_case(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "cache"))
-    assert (
-        failure_kind(FileNotFoundError(2, "gone", str(tmp_path / "cache" / "9f" / "kernels.o"))) == "removed"
-    )
-    assert failure_kind(FileNotFoundError(2, "gone", str(tmp_path / "kernels.o"))) == "crashed"
+    for folder, is_removed in (("cache", True), ("elsewhere", False)):
+        failure = failure_of(FileNotFoundError(2, "gone", str(tmp_path / folder / "kernels.o")))
+        assert (failure.status, failure.transient) == (Status.CRASHED, is_removed)
 
 
 def test_a_file_that_may_not_be_so_large_has_found_no_room() -> None:
-    assert failure_kind(OSError(errno.EFBIG, "File too large")) == "no-room"
+    assert failure_of(OSError(errno.EFBIG, "File too large")).no_room

@@ -1,12 +1,7 @@
-"""Building a case: its content key, the artifact cache, and the artifact's folder.
+"""Building a case: its content key, the artifact cache, and the artifact's folder."""
 
-`find_key` and `build_case` run in a worker process; `build` is what the Python API calls from any process.
-"""
-
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import ClassVar
 
 from harness import plugins
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
@@ -15,8 +10,8 @@ from harness.artifact.code_digests import OWN_PACKAGE, code_digests, code_of_plu
 from harness.artifact.reached_stages import reached_stages, stages_left_in
 from harness.bench.building.returned_artifact import returned_artifact
 from harness.bench.workers.process import WorkerFailure, WorkerProcess, scratch_folder
-from harness.bench.workers.protocol import AbsolutePath, Built, KeyFound, Life, Request
-from harness.experiment.case_settings import asked_for, checked, concrete
+from harness.bench.workers.protocol import Built, KeyFound, Life
+from harness.experiment.case_settings import checked, concrete
 from harness.problem.case import Case, ParameterValue
 from harness.system.digest import digest
 from harness.system.errors import (
@@ -37,33 +32,21 @@ DEFAULT_BUILD_TIMEOUT_S = 600.0
 """Seconds that a build may take where no experiment says."""
 
 
-class KeyRequest(Request[KeyFound]):
-    """Compute the content key of a case without building it."""
-
-    phase: ClassVar[str] = "plan"
-    case: Case
-
-    def answer(self, life: Life) -> KeyFound:
-        """Find the key."""
-        return find_key(self.case)
+def key_request(life: Life, case: Case) -> KeyFound:
+    """Find a case's content key in a worker."""
+    return find_key(case)
 
 
-class BuildRequest(Request[Built]):
-    """Build a case, or find it in the cache."""
-
-    phase: ClassVar[str] = "build"
-    case: Case
-    key: str | None = None
-    """The case's content key, if it is known already."""
-    cache_root: AbsolutePath | None = None
-    """Folder of the artifact cache; None is the user's."""
-    stages: AbsolutePath | None = None
-    """Folder where each stage's output is left at once, for a build that fails; None if nobody reads it."""
-
-    def answer(self, life: Life) -> Built:
-        """Build the case."""
-        with reached_stages.left_in(self.stages):
-            return build_case(self.case, ArtifactCache(self.cache_root), self.key)
+def build_request(
+    life: Life,
+    case: Case,
+    key: str | None = None,
+    cache_root: Path | None = None,
+    stages: Path | None = None,
+) -> Built:
+    """Build a case in a worker, or find it in the cache; each stage's output is left in `stages` at once."""
+    with reached_stages.left_in(stages):
+        return build_case(case, ArtifactCache(cache_root), key)
 
 
 def find_key(case: Case) -> KeyFound:
@@ -98,10 +81,7 @@ def find_key(case: Case) -> KeyFound:
 
 
 def _tool_versions(kind: str, name: str) -> dict[str, str]:
-    """Return the versions of the tools that a variant or target says it uses.
-
-    Raises `PluginError` that names the plugin where its own code fails, or says anything else.
-    """
+    """Return the versions of the tools that a variant or target says it uses."""
     with plugins.asked(kind, name, "what it uses (tool_versions)"):
         versions = plugins.load(kind, name).tool_versions()
         if not isinstance(versions, dict):
@@ -138,29 +118,11 @@ def build_case(case: Case, cache: ArtifactCache, known_key: str | None = None) -
         variant = plugins.variant(case.variant)
 
         def build_into(empty: Path) -> None:
-            with _parameters_named(case):
-                built = variant.build(case, key, empty)
-                artifact = returned_artifact(variant, case, built, empty)
+            artifact = returned_artifact(variant, case, variant.build(case, key, empty), empty)
             (empty / ARTIFACT_FILE).write_text(artifact.model_dump_json(indent=2))
 
         folder = cache.store(key, build_into)
     return Built(artifact=read_artifact(folder), folder=folder, cached=cached)
-
-
-@contextmanager
-def _parameters_named(case: Case) -> Iterator[None]:
-    """Let a refusal that comes out of here say which parameters the case asks for, unless it names one.
-
-    A case has defaults among its parameters, which nobody has asked for.
-    """
-    try:
-        yield
-    except UnsupportedError as error:
-        chosen = asked_for("variant", case.variant, case.params)
-        if chosen and not any(name in str(error) for name in case.params):
-            words = ", ".join(f"{name} {value}" for name, value in chosen.items())
-            error.args = (f"{error}; asked for: {words}",)
-        raise
 
 
 def read_artifact(folder: Path) -> Artifact:
@@ -185,7 +147,8 @@ def build(
     plugins.check_name("variant", case.variant)
     plugins.check_target(case.target)
     with scratch_folder() as stages, WorkerProcess(memory_gb=memory_gb) as worker:
-        request = BuildRequest(case=case, cache_root=cache_root, stages=stages)
+        root = cache_root and cache_root.absolute()
+        request = partial(build_request, case=case, cache_root=root, stages=stages)
         try:
             built = worker.request(request, timeout_s)
         except WorkerFailure as failure:

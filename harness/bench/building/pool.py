@@ -3,20 +3,22 @@
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from harness.artifact.code_digests import code_digests, require_same_code
-from harness.bench.building.case_build import BuildRequest, KeyRequest
+from harness.bench.building.case_build import build_request, key_request
 from harness.bench.row_maker import CaseRecord
 from harness.bench.workers.process import DEATH_POLL_S, WorkerFailure, WorkerProcess
-from harness.bench.workers.protocol import Built, KeyFound
+from harness.bench.workers.protocol import Built, KeyFound, Request
 from harness.problem.case import Case
 from harness.system.errors import ChangedCodeError, PluginError
 from harness.system.machine.cores import available_cores
 from harness.system.processes.open_files import readable
 from harness.system.status import Status
 
-Asked = tuple[CaseRecord, KeyRequest | BuildRequest]
+Asked = tuple[CaseRecord, str, Request[KeyFound | Built]]
+"""A case, the phase that it enters, and what a worker is asked of it."""
 OnStart = Callable[[Case, str], None]
 """Is told of each case, and of the phase that it enters, when work on it begins."""
 
@@ -49,7 +51,7 @@ class BuildPool:
         self, records: Iterable[CaseRecord], on_start: OnStart
     ) -> Iterator[tuple[CaseRecord, WorkerFailure]]:
         """Note key and device of each case in its record; yield the cases that have none, and why."""
-        requests = deque[Asked]((record, KeyRequest(case=record.case)) for record in records)
+        requests = deque(map(self._asking_for_key, records))
         for record, answer in self._answers(requests, on_start):
             failure = note_answer(record, answer)
             if failure is not None:
@@ -63,8 +65,8 @@ class BuildPool:
         A case without a key gets that first, and is then built by what has found it, which has generated its
         kernels already.  What a toolchain has refused is unsupported, with an artifact of the stages before.
         """
-        requests = deque[Asked](
-            (record, self._build_request(record) if record.key else KeyRequest(case=record.case))
+        requests = deque(
+            self._asking_for_build(record) if record.key else self._asking_for_key(record)
             for record in records
         )
         for record, answer in self._answers(requests, on_start):
@@ -72,7 +74,7 @@ class BuildPool:
             if failure is not None or isinstance(answer, Built):
                 yield record, failure
             else:
-                requests.appendleft((record, self._build_request(record)))
+                requests.appendleft(self._asking_for_build(record))
 
     def close(self) -> None:
         """Kill all workers."""
@@ -81,8 +83,13 @@ class BuildPool:
         self._idle.clear()
         self._busy.clear()
 
-    def _build_request(self, record: CaseRecord) -> BuildRequest:
-        return BuildRequest(case=record.case, key=record.key, cache_root=self._cache_root)
+    @staticmethod
+    def _asking_for_key(record: CaseRecord) -> Asked:
+        return record, "plan", partial(key_request, case=record.case)
+
+    def _asking_for_build(self, record: CaseRecord) -> Asked:
+        root = self._cache_root and self._cache_root.absolute()
+        return record, "build", partial(build_request, case=record.case, key=record.key, cache_root=root)
 
     def _answers(
         self, waiting: deque[Asked], on_start: OnStart
@@ -90,8 +97,8 @@ class BuildPool:
         """Yield the answer to each request, in the order in which they end, until none waits."""
         while waiting or self._busy:
             while waiting and len(self._busy) < self._jobs:
-                record, request = waiting.popleft()
-                on_start(record.case, request.phase)
+                record, phase, request = waiting.popleft()
+                on_start(record.case, phase)
                 worker, started = self._living_worker(), time.perf_counter()
                 self._busy[worker] = record, started
                 worker.send(request, self._timeout_s)

@@ -1,8 +1,4 @@
-"""Which form of attention a variant has for a target, asked of the code that decides it for a case.
-
-Nothing is built: what only a build finds out, such as a kernel that needs too much shared
-memory, is not here.
-"""
+"""Which form of attention a variant has for a target, asked of the code that decides it for a case."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -79,10 +75,7 @@ def _support(form: Form, variant: str, target: str) -> Support:
 
 
 def why_unsupported(problem: AttentionProblem, variant: str, target: str) -> str | None:
-    """Return None, or why a problem cannot be built with default parameters.
-
-    Raises `HarnessError` for a variant or target that is unknown or cannot be loaded.
-    """
+    """Return None, or why a problem cannot be built with default parameters."""
     plugins.check_target(target)
     case = Case(problem=problem, variant=variant, target=target)
     try:
@@ -129,10 +122,7 @@ def _usable(kind: str) -> Iterator[str]:
 
 
 def alternatives(case: Case) -> list[str]:
-    """Return the other variants that say they support a case's problem on its target.
-
-    One that cannot be loaded, or fails when asked, is left out.
-    """
+    """Return the other variants that say they support a case's problem on its target."""
     return [name for name in plugins.suggested("variant") if name != case.variant and _supports(name, case)]
 
 

@@ -13,7 +13,6 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import psutil
 
@@ -72,36 +71,13 @@ class TimedRound:
     """Why samples are not counted: the device was slowed down."""
     peak: PeakSample = PeakSample()
     """A sample of the machine's peak."""
-    order: tuple[str, ...] = ()
-    """The candidates in the order in which they were sampled."""
-
-
-class Load(Protocol):
-    """Measures how much of the machine others use."""
-
-    def start(self) -> None:
-        """Begin to measure."""
-
-    def share(self) -> float:
-        """Return the share of the processors, 0 to 1, that others used since the start."""
 
 
 Starter = Callable[[int, Sequence[str]], Mapping[str, WorkerFailure]]
 """Gives candidates new lives for a start of this number; returns those that failed."""
 
 
-class Sampler(Protocol):
-    """Takes a sample of a candidate; raises `WorkerFailure`."""
-
-    def __call__(self, candidate: str, /, *, is_verified: bool) -> Sample:
-        """Take it of inputs whose right output is known and look at that, if it is to be verified."""
-
-
-def no_starter(number: int, candidates: Sequence[str]) -> Mapping[str, WorkerFailure]:
-    """Leave candidates as they are."""
-    return {}
-
-
+@dataclass
 class RoundTimer:
     """Starts candidates, samples them in turns and decides when it is enough.
 
@@ -118,42 +94,27 @@ class RoundTimer:
     `LEAST_ROUNDS` of them none is waited for.
     """
 
-    def __init__(
-        self,
-        candidates: Sequence[str],
-        baseline: str | None,
-        settings: TimingSettings,
-        *,
-        sample: Sampler,
-        on_round: Callable[[TimedRound, int, dict[str, float]], None],
-        on_failure: Callable[[str, WorkerFailure], None],
-        load: Load,
-        starter: Starter = no_starter,
-        finish_start: Starter = no_starter,
-        sample_peak: Callable[[], PeakSample] = PeakSample,
-        history: Iterable[TimedRound] = (),
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """Prepare to time `candidates` (case ids), of which `baseline` is one.
+    candidates: list[str]
+    """Case ids."""
+    baseline: str | None
+    settings: TimingSettings
+    sample: Callable[..., Sample]
+    """Takes one of a candidate, of inputs whose right output is known and looked at, if it `is_verified`."""
+    on_round: Callable[[TimedRound, int, dict[str, float]], None]
+    """Gets every finished round, its number from 0, and the relative width of each candidate's interval."""
+    on_failure: Callable[[str, WorkerFailure], None]
+    """Gets what `sample` raises, and what fails in a start."""
+    load: "MachineLoad"
+    starter: Starter = lambda number, candidates: {}
+    finish_start: Starter = lambda number, candidates: {}
+    """Are called before and after the rounds of each start."""
+    sample_peak: Callable[[], PeakSample] = PeakSample
+    history: Sequence[TimedRound] = ()
+    """Rounds of an interrupted run, as if they were taken now; one more start looks at the candidates."""
+    clock: Callable[[], float] = time.monotonic
 
-        `starter` is called before the rounds of each start, `finish_start` after them.  What `sample` raises
-        goes to `on_failure`; `sample_peak` takes a sample of the machine's peak in each start.
-        `on_round` gets every finished round, its number from 0 and the relative width of each candidate's
-        interval at the end of the last start.  `history` holds rounds of an interrupted run, which count as
-        if they were taken now.
-        """
-        self.candidates = list(candidates)
-        self.rounds = list(history)
-        self._baseline = baseline
-        self._settings = settings
-        self._sample = sample
-        self._on_round = on_round
-        self._on_failure = on_failure
-        self._load = load
-        self._starter = starter
-        self._finish_start = finish_start
-        self._sample_peak = sample_peak
-        self._clock = clock
+    def __post_init__(self) -> None:
+        self.rounds = list(self.history)
         self._slow: set[str] = set()
         self._resting: set[str] = set()
         """Candidates whose intervals are narrow enough, while those of others are not."""
@@ -164,96 +125,86 @@ class RoundTimer:
 
     def run(self) -> list[TimedRound]:
         """Take rounds until it is enough, and return all rounds, those of the history first."""
-        self._began = self._clock() - self._seconds_in_history()
+        self._began = self.clock() - self._seconds_in_history()
         starts = {taken.start for taken in self.rounds}
         self._starts, self._start = len(starts), max(starts, default=-1)
         self._widths = self.widths()
-        while not self._is_enough():
+        while True:
             self._begin_start()
             while not self._only_one_round_is_left():
                 self._take_round()
             self._take_round(is_verified=True)
             self._end_start()
-        return self.rounds
+            if self._is_enough():
+                return self.rounds
 
     def widths(self) -> dict[str, float]:
         """Return the relative width of each candidate's interval, by which the end is decided."""
         return {
             candidate: self._width(candidate)
             for candidate in self.candidates
-            if candidate not in self._slow and (candidate != self._baseline or len(self.candidates) == 1)
+            if candidate not in self._slow and (candidate != self.baseline or len(self.candidates) == 1)
         }
-
-    def missed(self) -> list[str]:
-        """Return a line that says what the asked interval would take, where it is not reached."""
-        widest = max((width for width in self._widths.values() if math.isfinite(width)), default=0.0)
-        if widest <= self._settings.interval or self._clock() == self._began:
-            return []
-        would_take = (self._clock() - self._began) * (widest / self._settings.interval) ** 2
-        return [
-            f"the widest interval is {widest:.1%} of its value, {self._settings.interval:.1%} were asked: "
-            f"that would take about {would_take:.0f} s"
-        ]
 
     def _begin_start(self) -> None:
         """Give the candidates that still have turns new lives."""
-        began = self._clock()
+        began = self.clock()
         self._start += 1
         self._starts += 1
         self._rounds_before = len(self.rounds)
         turns = [candidate for candidate in self.candidates if self._has_turn(candidate)]
-        for candidate, failure in self._starter(self._start, turns).items():
+        for candidate, failure in self.starter(self._start, turns).items():
             self._leave(candidate, failure)
-        self._peak = self._sample_peak()
-        self._sampling_began = self._clock()
+        self._peak = self.sample_peak()
+        self._sampling_began = self.clock()
         self._begin_took = self._sampling_began - began
         self._sampling_s = self._sampling_seconds(self._begin_took + self._end_took)
 
     def _end_start(self) -> None:
         """Let the samples of the start be looked at, and see whose intervals are narrow."""
-        began = self._clock()
+        began = self.clock()
         self._round_s = (began - self._sampling_began) / max(1, len(self.rounds) - self._rounds_before)
         turns = [candidate for candidate in self.candidates if self._has_turn(candidate)]
-        for candidate, failure in self._finish_start(self._start, turns).items():
+        for candidate, failure in self.finish_start(self._start, turns).items():
             self._leave(candidate, failure)
         self._widths = self.widths()
-        if len(self.rounds) >= self._settings.min_rounds and self._starts >= self._settings.starts:
+        if len(self.rounds) >= self.settings.min_rounds and self._starts >= self.settings.starts:
             self._resting = {
-                candidate for candidate, width in self._widths.items() if width <= self._settings.interval
+                candidate for candidate, width in self._widths.items() if width <= self.settings.interval
             }
-        self._end_took = self._clock() - began
+        self._end_took = self.clock() - began
 
     def _only_one_round_is_left(self) -> bool:
         """Return whether the candidates are to be started anew after another round, or all is done then."""
         if not any(self._has_turn(candidate) for candidate in self.candidates):
             return True
         taken = len(self.rounds) - self._rounds_before
-        most = self._settings.max_rounds
+        most = self.settings.max_rounds
         if most is not None and len(self.rounds) >= most - 1:
             return True
-        if self._settings.starts == 1:
+        if self.settings.starts == 1:
             return taken > 0 and self._is_enough(coming=1)
-        if most is not None and taken >= -(-most // self._settings.starts) - 1:
+        if most is not None and taken >= -(-most // self.settings.starts) - 1:
             return True
-        now, share = self._clock(), min(1.0, self._starts / self._settings.starts)
+        now, share = self.clock(), min(1.0, self._starts / self.settings.starts)
         round_s = (now - self._sampling_began) / taken if taken else self._round_s
         if round_s == 0.0:
             return False
         end = now + round_s
-        is_spent = end - self._began >= share * self._settings.budget_s
+        is_spent = end - self._began >= share * self.settings.budget_s
         return is_spent or end - self._sampling_began >= self._sampling_s
 
     def _sampling_seconds(self, start_s: float) -> float:
         """Return how long the rounds of a start are to take, beside which so much else takes."""
         least = SAMPLING_OF_A_START * start_s
-        budget_s = self._settings.budget_s
+        budget_s = self.settings.budget_s
         most = budget_s / EXPECTED_STARTS * SAMPLING_OF_A_START / (1 + SAMPLING_OF_A_START)
         most = max(most, min(LEAST_SAMPLING_OF_A_START * start_s, budget_s / LEAST_STARTS - start_s))
         best = min(
             (
                 best_rounds(self._logarithms(candidate), start_s, self._round_s)
                 for candidate, width in self._widths.items()
-                if width > self._settings.interval
+                if width > self.settings.interval
             ),
             default=1.0,
         )
@@ -270,7 +221,7 @@ class RoundTimer:
         """Sample every candidate once, in the order of this turn."""
         if not self.candidates:
             return
-        self._load.start()
+        self.load.start()
         orders = balanced_orders(len(self.candidates))
         order = [self.candidates[place] for place in orders[self._turns % len(orders)]]
         self._turns += 1
@@ -281,30 +232,30 @@ class RoundTimer:
                 samples[candidate] = sample
         if samples:
             peak, self._peak = self._peak, PeakSample()
-            self.rounds.append(_round_of(samples, self._load.share(), self._start, peak))
-            if self._settings.starts == 1:
+            self.rounds.append(_round_of(samples, self.load.share(), self._start, peak))
+            if self.settings.starts == 1:
                 self._widths = self.widths()
-            self._on_round(self.rounds[-1], len(self.rounds) - 1, self._widths)
+            self.on_round(self.rounds[-1], len(self.rounds) - 1, self._widths)
 
     def _take_sample(self, candidate: str, is_verified: bool) -> Sample | None:
         """Return a sample, or None when the candidate has failed and left."""
-        start = self._clock()
+        start = self.clock()
         try:
-            sample = self._sample(candidate, is_verified=is_verified)
+            sample = self.sample(candidate, is_verified=is_verified)
         except WorkerFailure as failure:
             self._leave(candidate, failure)
             return None
-        took = self._clock() - start
-        if took > self._settings.budget_s:
+        took = self.clock() - start
+        if took > self.settings.budget_s:
             self._slow.add(candidate)
         return sample
 
     def _leave(self, candidate: str, failure: WorkerFailure) -> None:
         """Go on without a candidate."""
         self.candidates.remove(candidate)
-        if candidate == self._baseline:
-            self._baseline = None
-        self._on_failure(candidate, failure)
+        if candidate == self.baseline:
+            self.baseline = None
+        self.on_failure(candidate, failure)
 
     def _has_turn(self, candidate: str) -> bool:
         if candidate in self._resting:
@@ -322,21 +273,21 @@ class RoundTimer:
             return True
         if not all(self._has_sample(candidate) for candidate in self.candidates):
             return False
-        count, starts = len(self.rounds) + coming, self._settings.starts
-        if self._settings.max_rounds is not None and count >= self._settings.max_rounds:
+        count, starts = len(self.rounds) + coming, self.settings.starts
+        if self.settings.max_rounds is not None and count >= self.settings.max_rounds:
             return True
-        is_spent = self._clock() - self._began + self._least_start_s / 2 >= self._settings.budget_s
+        is_spent = self.clock() - self._began + self._least_start_s / 2 >= self.settings.budget_s
         least_rounds = LEAST_ROUNDS if starts == 1 else 1
         if is_spent and count >= least_rounds and self._starts >= min(starts, LEAST_STARTS):
             return True
-        if count < self._settings.min_rounds or self._starts < starts:
+        if count < self.settings.min_rounds or self._starts < starts:
             return False
-        return all(width <= self._settings.interval for width in self._widths.values())
+        return all(width <= self.settings.interval for width in self._widths.values())
 
     @property
     def _least_start_s(self) -> float:
         """Seconds that another start takes at least: one of which half does not fit any more is not made."""
-        return 0.0 if self._settings.starts == 1 else self._begin_took + self._round_s + self._end_took
+        return 0.0 if self.settings.starts == 1 else self._begin_took + self._round_s + self._end_took
 
     def _width(self, candidate: str) -> float:
         values = self._values(candidate)
@@ -348,7 +299,7 @@ class RoundTimer:
     def _values(self, candidate: str) -> list[tuple[int, float]]:
         """Return start and value of each round: the paired ratio to the baseline, or the candidate's time."""
         own = [taken for taken in self.rounds if candidate in taken.seconds]
-        baseline = self._baseline
+        baseline = self.baseline
         if baseline is None or baseline == candidate:
             return [(taken.start, taken.seconds[candidate]) for taken in own]
         both = [taken for taken in own if baseline in taken.seconds]
@@ -357,7 +308,7 @@ class RoundTimer:
     def _seconds_in_history(self) -> float:
         """Return about how long the rounds of the history took: a sample lasts `min_sample_s` or one call."""
         return sum(
-            max(seconds, self._settings.min_sample_s)
+            max(seconds, self.settings.min_sample_s)
             for taken in self.rounds
             for seconds in taken.seconds.values()
         )
@@ -374,7 +325,6 @@ def _round_of(samples: Mapping[str, Sample], load: float, start: int, peak: Peak
             case: sample.throttled for case, sample in samples.items() if sample.throttled is not None
         },
         peak=peak,
-        order=tuple(samples),
     )
 
 

@@ -1,28 +1,17 @@
 """Building an experiment's cases without running them, into the cache or into a bundle."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from harness.bench.building.pool import BuildPool
 from harness.bench.row_maker import CaseRecord, RowMaker
+from harness.bench.running.failure_kinds import stop_if_no_room
 from harness.bench.running.progress import Observer
-from harness.bench.running.shortage import stop_if_no_room
 from harness.bench.running.signals import ended_by_signals
-from harness.bench.workers.process import WorkerFailure
 from harness.experiment.experiment import Experiment
 from harness.problem.case import Case
 from harness.results.result import Result
 from harness.system.status import Status
-
-
-@dataclass(frozen=True)
-class BuiltCase:
-    """A case that was built, or why it was not."""
-
-    record: CaseRecord
-    row: Result
-    failure: WorkerFailure | None = None
 
 
 def build_only(
@@ -31,12 +20,12 @@ def build_only(
     observer: Observer,
     jobs: int,
     cache_root: Path | None = None,
-) -> list[BuiltCase]:
-    """Build up to `jobs` cases at a time; return what became of each, in the plan's order."""
+) -> list[tuple[CaseRecord, Result]]:
+    """Build up to `jobs` cases at a time; return what became of each, and its row, in the plan's order."""
     limits = experiment.limits
     builders = BuildPool(jobs, limits.build_timeout_s, limits.memory_gb, cache_root)
     rows = RowMaker(experiment.name, "", experiment.command_words, "build")
-    built: dict[str, BuiltCase] = {}
+    built: dict[str, tuple[CaseRecord, Result]] = {}
     observer.planned(len(cases))
     with ended_by_signals():
         try:
@@ -49,7 +38,7 @@ def build_only(
                     row = rows.success(record, Status.BUILT).model_copy(
                         update={"phase": None, "reason": None}
                     )
-                built[record.case.id] = BuiltCase(record, row, failure)
+                built[record.case.id] = record, row
                 observer.finished(record.case, row)
         finally:
             builders.close()

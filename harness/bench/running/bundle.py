@@ -16,17 +16,15 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from harness import plugins
 from harness.artifact.artifact import Artifact
 from harness.artifact.code_digests import code_digest
 from harness.bench.building.case_build import read_artifact
 from harness.bench.building.pool import OnStart, note_answer
 from harness.bench.row_maker import CaseRecord
-from harness.bench.running.build_only import BuiltCase
 from harness.bench.workers.process import WorkerFailure
 from harness.bench.workers.protocol import Built
 from harness.experiment.experiment import Experiment, parse_experiment
@@ -34,9 +32,9 @@ from harness.experiment.selection import select
 from harness.problem.case import Case
 from harness.results.manifest import DISTRIBUTION, Manifest, plugin_code
 from harness.results.output_folder import ensure_writable_folder
+from harness.results.result import Result
 from harness.system.digest import digest as digest_of_values
-from harness.system.errors import HarnessError, InputError, PluginError, cut, one_line
-from harness.system.printable import printable
+from harness.system.errors import HarnessError, InputError, PluginError, one_line
 from harness.system.status import Status
 from harness.system.storage.digests import file_digest
 from harness.system.storage.reading import exists, unusable
@@ -49,17 +47,6 @@ ARTIFACTS = "artifacts"
 REQUIREMENTS_FILE = "requirements.txt"
 WHEELS_FILE = "wheels.txt"
 RUN_SCRIPT = "run.sh"
-OF_DIGEST = (REQUIREMENTS_FILE, WHEELS_FILE, RUN_SCRIPT)
-"""Files besides the index that a bundle is known by, those that it has."""
-
-FORMAT_VERSION = 3
-"""Raised when this package could not load what it built before."""
-
-LONGEST_VERSION = 20
-"""Digits of a format version that are shown."""
-
-TIMES = {"started", "finished"}
-"""Fields of the manifest that tell when a bundle was built, and nothing else."""
 
 COMPILERS = ("xtc-", "llvmlite", "iree-")
 """How the names of packages begin that only builds need."""
@@ -92,7 +79,8 @@ class BundleIndex(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format_version: int = FORMAT_VERSION
+    format_version: Literal[4] = 4
+    """Raised when this package could not load what it built before."""
     manifest: Manifest
     """The experiment, and where and with what it was built."""
     cases: Annotated[tuple[BundledCase, ...], Field(min_length=1)]
@@ -108,26 +96,9 @@ class Bundle:
         self._entries = {entry.case.id: entry for entry in index.cases}
 
     @property
-    def digest(self) -> str:
-        """Return the digest by which a bundle is known: of its index, which holds those of all artifacts.
-
-        When it was built is no part of it: equal artifacts of one experiment make bundles of one digest.
-        """
-        index = self.index.model_dump(mode="json", exclude={"manifest": TIMES})
-        files = [self.folder / name for name in OF_DIGEST if (self.folder / name).exists()]
-        return digest_of_values([index, *map(file_digest, files)])
-
-    @property
     def is_offline(self) -> bool:
         """Return whether it brings all that a machine without a network needs."""
         return (self.folder / RUN_SCRIPT).exists()
-
-    def require_digest(self, expected: str) -> None:
-        """Raise `InputError` unless this is the bundle of that digest, as 'harness build' printed it."""
-        if expected.strip().lower() != self.digest:
-            raise InputError(
-                f"--expect: found a bundle of digest {self.digest}, expected {printable(expected)}"
-            )
 
     @property
     def other_code(self) -> list[str]:
@@ -163,7 +134,7 @@ class Bundle:
 
     def artifact_folder(self, key: str) -> Path:
         """Return where an artifact lies."""
-        return self.folder / ARTIFACTS / key
+        return self.folder.absolute() / ARTIFACTS / key
 
 
 class BundledBuilds:
@@ -217,17 +188,7 @@ class BundledBuilds:
             artifact = read_artifact(folder)
         except (OSError, ValueError) as error:
             return WorkerFailure(Status.BUILD_FAILED, f"{folder}: {one_line(error)}")
-        if foreign := foreign_loader(artifact):
-            reason = f"{folder}: loader {printable(foreign)!r} belongs to no package of this installation"
-            return WorkerFailure(Status.BUILD_FAILED, reason)
         return note_answer(record, Built(artifact=artifact, folder=folder, cached=True))
-
-
-def foreign_loader(artifact: Artifact) -> str | None:
-    """Return a loader that neither this package nor an installed plugin has: a bundle calls no other code."""
-    packages = {"harness", *plugins.packages()}
-    loaders = filter(None, [artifact.loader, *(loader.function for loader in artifact.loaders)])
-    return next((name for name in loaders if re.split("[.:]", name)[0] not in packages), None)
 
 
 def require_room(folder: Path) -> None:
@@ -241,29 +202,21 @@ def require_room(folder: Path) -> None:
     ensure_writable_folder(folder, "--bundle")
 
 
-def write_bundle(folder: Path, manifest: Manifest, built: Iterable[BuiltCase]) -> Bundle:
-    """Write built cases, and those that failed with what they failed of, to a folder.
-
-    Raises `InputError` when it cannot be written.
-    """
+def write_bundle(folder: Path, manifest: Manifest, built: Iterable[tuple[CaseRecord, Result]]) -> Bundle:
+    """Write built cases, and those that failed with what they failed of, to a folder."""
     entries, artifacts = [], []
     try:
         (folder / ARTIFACTS).mkdir(parents=True, exist_ok=True)
-        for case in built:
-            record, digest = case.record, None
+        for record, row in built:
+            digest = None
             if record.folder is not None and record.key is not None and record.artifact is not None:
                 artifacts.append(record.artifact)
                 target = folder / ARTIFACTS / record.key
                 shutil.copytree(record.folder, target, dirs_exist_ok=True)
                 digest = digest_of(target)
-            failure = case.failure
             entries.append(
                 BundledCase(
-                    case=record.case,
-                    key=record.key,
-                    status=Status.BUILT if failure is None else failure.status,
-                    reason=None if failure is None else failure.reason,
-                    digest=digest,
+                    case=record.case, key=record.key, status=row.status, reason=row.reason, digest=digest
                 )
             )
         index = BundleIndex(manifest=manifest, cases=tuple(entries))
@@ -282,12 +235,6 @@ def open_bundle(folder: Path) -> Bundle:
     except (OSError, UnicodeDecodeError) as error:
         expected = f"expected a folder with a {BUNDLE_FILE}, as 'harness build' writes it"
         raise InputError(f"--bundle: {folder}: {expected}: {one_line(error)}") from error
-    version = re.search(r'"format_version": *(\d+)', text)
-    if version is not None and version[1] != str(FORMAT_VERSION):
-        shown_version = cut(version[1], LONGEST_VERSION)
-        raise InputError(
-            f"{file}: bundle format {shown_version}, this harness reads {FORMAT_VERSION}: build it anew"
-        )
     try:
         return Bundle(folder, BundleIndex.model_validate_json(text))
     except ValidationError as error:

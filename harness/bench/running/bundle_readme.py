@@ -1,8 +1,4 @@
-"""The `README.md` of a bundle: what it holds, and the commands for who receives it.
-
-It is text for people.  Nothing here reads it, so it is no part of a bundle's digest, and does not hold it: a
-digest that comes with a bundle tells nothing of it.
-"""
+"""The `README.md` of a bundle: what it holds, and the commands for who receives it."""
 
 from collections import Counter
 from pathlib import Path
@@ -26,14 +22,12 @@ def write_readme(bundle: Bundle) -> None:
         raise InputError(f"--bundle: {bundle.folder}: cannot write: {error.strerror or error}") from error
 
 
-def run_line(bundle: Bundle, digest: str, command: str = "run") -> str:
-    """Return the command that runs a bundle of that digest, where the bundle lies in the working folder."""
-    return shell_line(["harness", command, "--bundle", _here(bundle), "--expect", digest])
-
-
-def offline_line(bundle: Bundle, digest: str) -> str:
-    """Return the command that runs a bundle of that digest on a machine without a network."""
-    return f"EXPECT={digest} {shell_line(['sh', f'{_here(bundle)}/{RUN_SCRIPT}'])}"
+def run_line(bundle: Bundle, command: str = "run") -> str:
+    """Return the command that runs a bundle, where the bundle lies in the working folder."""
+    here = _here(bundle)
+    if bundle.is_offline:
+        return shell_line(["sh", f"{here}/{RUN_SCRIPT}"])
+    return shell_line(["harness", command, "--bundle", here])
 
 
 def readme(bundle: Bundle) -> str:
@@ -60,9 +54,9 @@ def readme(bundle: Bundle) -> str:
         ),
         targets=dict.fromkeys(entry.case.target for entry in cases),
         here=_here(bundle),
-        check=run_line(bundle, "DIGEST", "check"),
-        run=run_line(bundle, "DIGEST"),
-        offline=offline_line(bundle, "DIGEST") if bundle.is_offline else None,
+        check=run_line(bundle, "check"),
+        run=run_line(bundle),
+        is_offline=bundle.is_offline,
     )
 
 

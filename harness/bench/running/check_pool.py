@@ -4,10 +4,11 @@ from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
+from dataclasses import replace
 
 from harness.artifact.artifact import EMULATING
 from harness.bench.row_maker import CaseRecord
-from harness.bench.running.checking import EMULATOR, CheckFailure, check_case
+from harness.bench.running.checking import EMULATOR, CaseCheck
 from harness.bench.running.context import RunContext, case_threads
 from harness.bench.running.memory_needs import memory_shortage
 from harness.bench.workers.process import WorkerFailure, WorkerProcess
@@ -47,21 +48,19 @@ class CheckPool:
         while waiting or self._running:
             while waiting and len(self._running) < self._at_a_time:
                 record = waiting.popleft()
-                shortage = self._shortage(record)
+                page_size = None if record.artifact is None else record.artifact.page_size
+                memory_gb = self._context.experiment.limits.memory_gb
+                shortage = memory_shortage(record.case.problem, memory_gb, page_size)
                 if shortage is not None:
                     self._context.fail(record, "check", shortage)
                     continue
                 try:
                     self._start(record)
                 except WorkerFailure as failure:
-                    self._context.fail(record, "check", failure.of("the oracle"))
+                    reason = f"the oracle: {failure.reason}"
+                    self._context.fail(record, "check", replace(failure, reason=reason))
             self._end_some()
         return self._to_be_timed
-
-    def _shortage(self, record: CaseRecord) -> WorkerFailure | None:
-        """Return why there is no memory for the check of a case, None where there is."""
-        page_size = None if record.artifact is None else record.artifact.page_size
-        return memory_shortage(record.case.problem, self._context.experiment.limits.memory_gb, page_size)
 
     def _start(self, record: CaseRecord) -> None:
         """Start the check of a case; raises `WorkerFailure` when the oracle has nothing to check it with.
@@ -78,8 +77,8 @@ class CheckPool:
         )
         limit_s = self._context.step_limit_s
         dump, keep = self._context.settings.dump, self._context.kept_outputs(record)
-        check = self._threads.submit(check_case, worker, record, expected, settings.seed, limit_s, dump, keep)
-        self._running[check] = (record, worker)
+        check = CaseCheck(worker, record, expected, settings.seed, limit_s, dump, keep)
+        self._running[self._threads.submit(check.run)] = (record, worker)
 
     def _worker(self, record: CaseRecord) -> WorkerProcess:
         if record.executor not in EMULATING:
@@ -107,17 +106,17 @@ class CheckPool:
         for check in wait(self._running, return_when=FIRST_COMPLETED).done:
             record, worker = self._running.pop(check)
             failure = check.exception()
-            if failure is not None and not isinstance(failure, CheckFailure):
+            if failure is not None and not isinstance(failure, WorkerFailure):
                 raise failure
             if failure is None and context.times(record.case) and record.executor in TIMED_EXECUTORS:
                 self._to_be_timed[record.case.id] = worker
-                context.peaks.sampler(record.case, case_threads(record.case))  # starts meanwhile
+                context.peaks.begin(record.case, case_threads(record.case))  # starts meanwhile
             elif failure is None and record.executor in EMULATING:
                 context.idle_emulators.append(worker)
                 context.finish(record, context.row_maker.success(record, Status.EMULATED))
             else:
                 worker.close()
                 if failure is not None:
-                    context.fail(record, failure.phase, failure.failure)
+                    context.fail(record, failure.phase, failure)
                 else:
                     context.finish(record, context.row_maker.success(record, Status.PASSED))

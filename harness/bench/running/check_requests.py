@@ -3,27 +3,19 @@
 import time
 import weakref
 from dataclasses import dataclass, field
-from typing import Annotated
+from pathlib import Path
 
 import numpy as np
-from pydantic import Field
 
 from harness.artifact.artifact import Artifact
 from harness.artifact.bound_call import BoundCall, Executable
 from harness.artifact.candidates import fastest_candidate
 from harness.artifact.code_digests import code_digests, require_same_code
+from harness.artifact.device_facts import DriverMetrics
 from harness.bench.building.case_build import read_artifact
 from harness.bench.running.output_check import OutputCheck, outputs_of
-from harness.bench.workers.protocol import (
-    AbsolutePath,
-    Checked,
-    Done,
-    Life,
-    Loaded,
-    Ran,
-    Request,
-)
-from harness.oracle.expected import Expected
+from harness.bench.workers.protocol import Life
+from harness.oracle.expected import Expected, Verdict
 from harness.problem.changing_inputs import ChangingInputs, change_operands
 from harness.problem.inputs import Inputs, guarded, make_inputs
 from harness.results.kept_outputs import keep_outputs
@@ -60,142 +52,118 @@ class CheckedCall:
             if array is not None and digest_of_array(array) != digest:
                 raise ChangedInputsError(f"it changes its input {name}")
 
-    def read_at_once(self) -> None:
-        """Keep the outputs as they are when a call returns, or why they cannot be read: a check tells it."""
-        try:
-            self.outputs = outputs_of(self.call)
-        except Exception as error:
-            self.outputs = error
 
+def load_code(
+    life: Life, folder: Path, code: dict[str, str], candidate: int | None = None
+) -> tuple[int, DriverMetrics]:
+    """Load an artifact's code; return which candidate it is, and what a device's driver says of it.
 
-class LoadRequest(Request[Loaded]):
-    """Load an artifact's code into the worker."""
-
-    folder: AbsolutePath
-    code: dict[str, str] = Field(default_factory=dict)
-    """Digests of the sources, by package, that the case's key is of; nothing is asked of others."""
-    candidate: Annotated[int, Field(ge=0)] | None = None
-    """The candidate to take, see `Artifact.with_candidate`; None: the fastest here."""
-
-    def answer(self, life: Life) -> Loaded:
-        """Load the code."""
-        artifact, number = read_artifact(self.folder), self.candidate
-        if number is None:
-            number = fastest_candidate(artifact, self.folder)
-        artifact = artifact.with_candidate(number)
-        executable = artifact.load(self.folder)
-        executable.take_process()
-        require_same_code(self.code, code_digests(self.code))
-        life.keep(LoadedCode(artifact, executable))
-        return Loaded(candidate=number, metrics=executable.driver_metrics())
-
-
-class BindRequest(Request[Done]):
-    """Make inputs and bind the loaded code to them, in fresh memory."""
-
-    distribution: str
-    seed: int
-    changes: bool = False
-    """Whether other inputs follow in a check: then these stay in memory beside what code copies of them."""
-
-    def answer(self, life: Life) -> Done:
-        """Bind the code."""
-        code = life.kept(LoadedCode, "bind was asked for before load")
-        life.forget(CheckedCall)
-        inputs = guarded(make_inputs(code.artifact.case.problem, self.distribution, self.seed)).as_given()
-        _bind(life, code, inputs, ChangingInputs(inputs) if self.changes else None)
-        return Done()
-
-
-class RunRequest(Request[Ran]):
-    """Run the bound call once."""
-
-    poison: bool = True
-    """Whether output and scratch are poisoned before; else it finds what the call before has left."""
-    reads: bool = False
-    """Whether its outputs are read at once, for the `CheckRequest` that follows."""
-
-    def answer(self, life: Life) -> Ran:
-        """Run the call."""
-        checked = life.kept(CheckedCall, "a run was asked for before bind")
-        checked.outputs = None
-        reset_peak_bytes()
-        if self.poison:
-            checked.call.poison()
-        began = time.perf_counter()
-        checked.call.run()
-        checked.last_run_s = time.perf_counter() - began
-        peak = peak_bytes()
-        if self.reads:
-            checked.read_at_once()
-        return Ran(peak_bytes=peak)
-
-
-class CheckRequest(Request[Checked]):
-    """Compare the last run's output with what the oracle expects.
-
-    Inputs that the code has changed are a failure of the kind `wrong`.
+    `code` has the digests of the sources, by package, that the case's key is of.  Without a `candidate` it is
+    the fastest one here, see `Artifact.with_candidate`.
     """
-
-    expectation: AbsolutePath
-    dump: AbsolutePath | None = None
-    """Where a wrong output goes, with what was expected, as an .npz file."""
-    keep: AbsolutePath | None = None
-    """Where the outputs go, right or wrong (`harness.results.kept_outputs`)."""
-    repeats: bool = False
-    """Whether a call that is right, and short, is repeated on the same inputs."""
-
-    def answer(self, life: Life) -> Checked:
-        """Compare the outputs."""
-        checked = life.kept(CheckedCall, "a check was asked for before bind")
-        checked.require_same_inputs()
-        is_negated = checked.changing is not None and checked.changing.is_negated
-        expected = Expected.load(self.expectation)
-        check = OutputCheck(checked.call, expected, is_negated)
-        left, checked.outputs = checked.outputs, None
-        if isinstance(left, Exception):
-            raise left
-        outputs = check.outputs(left)
-        verdict = check.verdict(outputs)
-        if self.keep is not None:
-            keep_outputs(self.keep, outputs, verdict.error_ratio)
-        if verdict.ok and self.repeats:
-            outputs, verdict = check.repeated(outputs, verdict, checked.last_run_s)
-        if self.dump is not None and not verdict.ok:
-            expected.dump(outputs, self.dump)
-        return Checked.of(verdict)
+    artifact = read_artifact(folder)
+    if candidate is None:
+        candidate = fastest_candidate(artifact, folder)
+    artifact = artifact.with_candidate(candidate)
+    executable = artifact.load(folder)
+    executable.take_process()
+    require_same_code(code, code_digests(code))
+    life.keep(LoadedCode(artifact, executable))
+    return candidate, executable.driver_metrics()
 
 
-class OtherInputsRequest(Request[Done]):
+def bind_inputs(life: Life, distribution: str, seed: int, *, changes: bool = False) -> None:
+    """Make inputs and bind the loaded code to them, in fresh memory.
+
+    Where other inputs follow (`changes`), these stay in memory beside what code copies of them.
+    """
+    code = life.kept(LoadedCode)
+    life.forget(CheckedCall)
+    inputs = guarded(make_inputs(code.artifact.case.problem, distribution, seed)).as_given()
+    _bind(life, code, inputs, ChangingInputs(inputs) if changes else None)
+
+
+def run_call(life: Life, *, poison: bool = True, reads: bool = False) -> int:
+    """Run the bound call once; return the largest resident memory meanwhile, in bytes.
+
+    Output and scratch are poisoned before, or else are as the last call has left them.  With `reads` the
+    outputs that are checked next are those at the call's return.
+    """
+    checked = life.kept(CheckedCall)
+    checked.outputs = None
+    reset_peak_bytes()
+    if poison:
+        checked.call.poison()
+    began = time.perf_counter()
+    checked.call.run()
+    checked.last_run_s = time.perf_counter() - began
+    peak = peak_bytes()
+    if reads:
+        try:
+            checked.outputs = outputs_of(checked.call)
+        except Exception as error:
+            checked.outputs = error
+    return peak
+
+
+def check_outputs(
+    life: Life,
+    expectation: Path,
+    *,
+    dump: Path | None = None,
+    keep: Path | None = None,
+    repeats: bool = False,
+) -> Verdict:
+    """Compare the last run's outputs with what the oracle expects.
+
+    Args:
+        life: has the call.
+        expectation: file of what is expected.
+        dump: where a wrong output goes, with what was expected, as an .npz file.
+        keep: where the outputs go, right or wrong (`harness.results.kept_outputs`).
+        repeats: whether a call that is right, and short, is repeated on the same inputs.
+
+    Raises `ChangedInputsError` where the code has changed its inputs.
+    """
+    checked = life.kept(CheckedCall)
+    checked.require_same_inputs()
+    is_negated = checked.changing is not None and checked.changing.is_negated
+    expected = Expected.load(expectation)
+    check = OutputCheck(checked.call, expected, is_negated)
+    left, checked.outputs = checked.outputs, None
+    if isinstance(left, Exception):
+        raise left
+    outputs = check.outputs(left)
+    verdict = check.verdict(outputs)
+    if keep is not None:
+        keep_outputs(keep, outputs, verdict.error_ratio)
+    if verdict.ok and repeats:
+        outputs, verdict = check.repeated(outputs, verdict, checked.last_run_s)
+    if dump is not None and not verdict.ok:
+        expected.dump(outputs, dump)
+    return verdict
+
+
+def change_inputs(life: Life, number: int, seed: int, operands: int = 0) -> None:
     """Make other inputs in the place of those that the call was bound to, and let it take them.
 
-    Only after a bind that `changes`.  Other operands are taken by code that is bound anew; what else is
+    Only after a bind that `changes`.  `number` and `operands` say which, see
+    `harness.problem.changing_inputs`.  Other operands are taken by code that is bound anew; what else is
     other, by the call, unless it asks to be bound anew.
     """
-
-    number: Annotated[int, Field(ge=0)]
-    """Which inputs, see `harness.problem.changing_inputs`."""
-    seed: int
-    operands: Annotated[int, Field(ge=0)] = 0
-    """Which mask, bias, sinks and weights, likewise; 0 are those drawn with the others."""
-
-    def answer(self, life: Life) -> Done:
-        """Change the inputs."""
-        missing = "other inputs were asked for before a bind that allows them"
-        code, checked = life.kept(LoadedCode, missing), life.kept(CheckedCall, missing)
-        changing = checked.changing
-        if changing is None:
-            raise RuntimeError(missing)
-        changing.become(self.number)
-        if self.operands:
-            change_operands(changing.inputs, code.artifact.case.problem, self.seed, self.operands)
-        elif checked.call.take_inputs(changing.inputs):
-            checked.bound = _digests(changing.inputs)
-            return Done()
-        del checked
-        life.forget(CheckedCall)
-        _bind(life, code, changing.inputs, changing)
-        return Done()
+    code, checked = life.kept(LoadedCode), life.kept(CheckedCall)
+    changing = checked.changing
+    if changing is None:
+        raise RuntimeError("other inputs were asked for before a bind that allows them")
+    changing.become(number)
+    if operands:
+        change_operands(changing.inputs, code.artifact.case.problem, seed, operands)
+    elif checked.call.take_inputs(changing.inputs):
+        checked.bound = _digests(changing.inputs)
+        return
+    del checked
+    life.forget(CheckedCall)
+    _bind(life, code, changing.inputs, changing)
 
 
 def _bind(life: Life, code: LoadedCode, inputs: Inputs, changing: ChangingInputs | None) -> None:

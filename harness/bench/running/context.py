@@ -1,7 +1,9 @@
 """What all groups of a run share: settings, workers, the journal and the rows so far."""
 
+import time
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,11 +13,10 @@ from harness.bench.building.pool import BuildPool
 from harness.bench.row_maker import CaseRecord, RowMaker, peak_columns
 from harness.bench.running.bundle import Bundle, BundledBuilds
 from harness.bench.running.expectations import Expectations
+from harness.bench.running.failure_kinds import stop_if_no_room
 from harness.bench.running.peaks import Peaks
 from harness.bench.running.progress import Observer
-from harness.bench.running.shortage import stop_if_no_room
 from harness.bench.running.signals import Ending
-from harness.bench.running.timed_share import TimedShare
 from harness.bench.workers.process import WorkerFailure, WorkerProcess
 from harness.experiment.experiment import Experiment
 from harness.problem.case import Case
@@ -45,6 +46,30 @@ class RunSettings:
     """Folder for wrong outputs and what was expected, if anybody wants them."""
     counters: bool = False
     """Whether hardware counters of timed cases are read, see `harness.bench.running.counting`."""
+
+
+@dataclass
+class TimedShare:
+    """Counts seconds over a run, by this process's clock."""
+
+    seconds: float = 0.0
+    """Of all timings, from a group's first start to its last sample."""
+    sampled_s: float = 0.0
+    """Of their samples."""
+
+    @contextmanager
+    def timing(self) -> Iterator[None]:
+        """Count the time that passes in here as that of the timing of a group."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds += time.perf_counter() - began
+
+    @property
+    def share(self) -> float | None:
+        """The part that is spent in samples; None where nothing was timed."""
+        return None if self.seconds <= 0 else min(1.0, self.sampled_s / self.seconds)
 
 
 @dataclass
@@ -87,7 +112,8 @@ class RunContext:
     @cached_property
     def expectations(self) -> Expectations:
         """The oracle's expectations of the problems at hand."""
-        return Expectations(self.folder.path / f"{EXPECTATIONS}{self.scratch}", self.experiment.check.seed)
+        folder = self.folder.path.absolute() / f"{EXPECTATIONS}{self.scratch}"
+        return Expectations(folder, self.experiment.check.seed)
 
     @cached_property
     def peaks(self) -> Peaks:
@@ -154,7 +180,7 @@ class RunContext:
         if not self.experiment.check.keep_outputs:
             return None
         (self.folder.path / OUTPUTS_FOLDER).mkdir(exist_ok=True)
-        return file_of(self.folder.path, record.case.id)
+        return file_of(self.folder.path.absolute(), record.case.id)
 
     def worker(self, record: CaseRecord, cores: int | None = None) -> WorkerProcess:
         """Start a worker to run a built case in; of several at a time each has a share of the cores."""
@@ -195,10 +221,7 @@ class RunContext:
         self.finish(record, row)
 
     def fail_unexpectedly(self, cases: Iterable[Case], error: Exception) -> None:
-        """Journal rows of those of these cases that have none, after an exception that no code expects.
-
-        Of what is known of the cases the rows say nothing: it may be what raised the exception.
-        """
+        """Journal rows of those of these cases that have none, after an exception that no code expects."""
         for case in cases:
             if case.id not in self.rows:
                 log = self._keep_log(case, "".join(traceback.format_exception(error)))

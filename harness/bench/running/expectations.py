@@ -3,13 +3,11 @@
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Annotated
-
-from pydantic import Field
 
 from harness.bench.workers.process import WorkerFailure, WorkerProcess
-from harness.bench.workers.protocol import AbsolutePath, Done, Life, Request
+from harness.bench.workers.protocol import Life, Request
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.changing_inputs import (
@@ -26,27 +24,27 @@ EXPECT_TIMEOUT_S = 3600.0
 """The oracle is slow and sure: float64, blockwise."""
 
 
-class ExpectRequest(Request[Done]):
-    """Let the oracle compute a problem and save what it expects to a file."""
+def save_expectation(
+    life: Life,
+    problem: AttentionProblem,
+    distribution: str,
+    seed: int,
+    file: Path,
+    *,
+    number: int = 0,
+    operands: int = 0,
+) -> None:
+    """Let the oracle compute a problem and save what it expects to a file.
 
-    problem: AttentionProblem
-    distribution: str
-    seed: int
-    number: Annotated[int, Field(ge=0)] = 0
-    """Which inputs, see `harness.problem.changing_inputs`."""
-    operands: Annotated[int, Field(ge=0)] = 0
-    """Which mask, bias, sinks and weights, likewise; 0 are those drawn with the others."""
-    file: AbsolutePath
-
-    def answer(self, life: Life) -> Done:
-        """Compute what is expected."""
-        inputs = make_inputs(self.problem, self.distribution, self.seed)
-        if self.operands:
-            change_operands(inputs, self.problem, self.seed, self.operands)
-            inputs = inputs.as_expected(self.problem)
-        inputs = inputs_as_expected(inputs, self.problem, self.number)
-        expect(inputs, self.problem).save(self.file)
-        return Done()
+    `number` says which inputs, see `harness.problem.changing_inputs`, and `operands` likewise which mask,
+    bias, sinks and weights; 0 are those drawn with the others.
+    """
+    inputs = make_inputs(problem, distribution, seed)
+    if operands:
+        change_operands(inputs, problem, seed, operands)
+        inputs = inputs.as_expected(problem)
+    inputs = inputs_as_expected(inputs, problem, number)
+    expect(inputs, problem).save(file)
 
 
 @dataclass(frozen=True)
@@ -98,23 +96,16 @@ class Expectations:
     def file(
         self, problem: AttentionProblem, distribution: str, *, number: int = 0, operands: int = 0
     ) -> Path:
-        """Return the file of some inputs, see `ExpectRequest`; raises `WorkerFailure` if the oracle fails."""
+        """Return the file of some inputs, see `save_expectation`; raises `WorkerFailure` without."""
         name = digest(problem.model_dump(mode="json"))[:12]
         file = self._folder / f"{name}-{distribution}-{number}-{operands}.npy"
         if not file.exists():
             self._folder.mkdir(exist_ok=True)
-            request = ExpectRequest(
-                problem=problem,
-                distribution=distribution,
-                seed=self._seed,
-                number=number,
-                operands=operands,
-                file=file,
-            )
-            self._expect(request, file)
+            request = partial(save_expectation, problem=problem, distribution=distribution, seed=self._seed)
+            self._expect(partial(request, file=file, number=number, operands=operands), file)
         return file
 
-    def _expect(self, request: ExpectRequest, file: Path) -> None:
+    def _expect(self, request: Request[None], file: Path) -> None:
         if self._worker is None or not self._worker.alive:
             self._end_worker()
             self._worker = WorkerProcess(threads=1)

@@ -1,8 +1,4 @@
-"""Every form of attention that variants have for targets, built and checked: the matrix of `harness support`.
-
-The cases are those that the code says yes to.  They are an experiment like any other, so that what is wrong,
-refused or crashes has a row, a status and a reason.
-"""
+"""Every form of attention that variants have for targets, built and checked, as `harness support` tells."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -53,15 +49,11 @@ def form_cases(answers: Iterable[Support]) -> list[Case]:
 def check_forms(
     cases: Sequence[Case], *, out: Path, observer: Observer, command: Sequence[str], jobs: int
 ) -> RunSummary:
-    """Build and check cases of forms; results go to `out/forms/<run>/`.
-
-    Raises what `run_experiment` raises.
-    """
-    named = {
-        "variants": list(dict.fromkeys(case.variant for case in cases)),
-        "targets": list(dict.fromkeys(case.target for case in cases)),
-    }
-    text = EXPERIMENT.format(**{key: json.dumps(names) for key, names in named.items()})
+    """Build and check cases of forms; results go to `out/forms/<run>/`."""
+    text = EXPERIMENT.format(
+        variants=json.dumps(list(dict.fromkeys(case.variant for case in cases))),
+        targets=json.dumps(list(dict.fromkeys(case.target for case in cases))),
+    )
     return run_experiment(
         parse_experiment(text, Path("forms.toml")),
         cases,

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from harness.bench.row_maker import CaseRecord
 from harness.bench.running.check_pool import TIMED_EXECUTORS, CheckPool
 from harness.bench.running.context import RunContext
-from harness.bench.running.group_timing import time_group
+from harness.bench.running.group_timing import GroupTiming
 from harness.bench.workers.process import WorkerFailure, WorkerProcess
 from harness.problem.case import Case
 from harness.system.status import Status
@@ -29,7 +29,8 @@ class GroupRun:
         with ExitStack() as stack:
             workers = CheckPool(self._context, stack, self._unfinished()).run()
             if workers:
-                time_group(self._context, self._records, self._timed_baseline(workers), workers, stack)
+                baseline = self._timed_baseline(workers)
+                GroupTiming(self._context, self._records, baseline, workers, stack).run()
 
     def _unfinished(self) -> list[CaseRecord]:
         return [record for case_id, record in self._records.items() if case_id not in self._context.rows]
@@ -109,10 +110,7 @@ class GroupRun:
         return self._context.builders.build(records, self._context.observer.started)
 
     def _timed_baseline(self, workers: Mapping[str, WorkerProcess]) -> Case | None:
-        """Return what the checked cases are compared with: None, and a line that says why, if it has failed.
-
-        One that keeps its row from an earlier run is found again, and timed beside the others.
-        """
+        """Return what the checked cases are compared with, None and a line that says why if it has failed."""
         baseline = self._baseline([record.case for record in self._records.values()])
         if baseline is None or baseline.id not in self._records:
             return None
@@ -123,10 +121,7 @@ class GroupRun:
         return None
 
     def _why_not_timed(self, baseline: Case) -> str | None:
-        """Find what a baseline with a row was built into; return why nothing is compared with it, or None.
-
-        What has not passed its check has no time, whatever it would take.
-        """
+        """Find what a baseline with a row was built into; return why nothing is compared with it, or None."""
         row = self._context.rows[baseline.id]
         if row.status is not Status.PASSED:
             return f"the baseline is {row.status}" + (f": {row.reason}" if row.reason else "")

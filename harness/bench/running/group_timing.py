@@ -10,38 +10,26 @@ import itertools
 import math
 import random
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from harness.artifact.bound_call import Sample
 from harness.artifact.device_facts import DeviceFacts
-from harness.bench.measure.order_effects import OrderEffect, order_effects_of_rounds
-from harness.bench.measure.rounds import MachineLoad, PeakSample, RoundTimer, TimedRound
+from harness.bench.measure.rounds import MachineLoad, RoundTimer, TimedRound
 from harness.bench.row_maker import CaseRecord, GroupTimes
 from harness.bench.running.checking import wrong_output
 from harness.bench.running.context import RunContext, case_threads
 from harness.bench.running.counting import count
-from harness.bench.running.prepared_case import (
-    PrepareStartsRequest,
-    SampleRequest,
-    StartRequest,
-)
-from harness.bench.running.timed_share import SAMPLES
-from harness.bench.running.trust import (
-    ClockedSample,
-    FirstCalls,
-    confirm_samples,
-    distrust_of_first_calls,
-    distrust_of_samples,
-    take_sample,
-)
+from harness.bench.running.peaks import peak_name
+from harness.bench.running.prepared_case import TimedSample, call_once, prepare_case, start_case, take_sample
+from harness.bench.running.trust import Trial, require_agreement
 from harness.bench.workers.process import WorkerFailure, WorkerProcess
-from harness.bench.workers.protocol import Checked
+from harness.bench.workers.protocol import Greeting, Request
+from harness.oracle.expected import Verdict
 from harness.problem.case import Case
 from harness.problem.changing_inputs import EXACT
 from harness.results.manifest import timestamp
@@ -51,33 +39,22 @@ from harness.system.machine.cores import available_cores
 from harness.system.machine.quiet_cores import MOST_PROBED, fastest_core, quiet_cores
 from harness.system.status import Status
 
-ENERGY_SAMPLE = 1
-"""The sample of a start after which the energy of a call is told."""
-
 QUIET_FOR_S = 3.0
 """Quiet processors are not looked for again sooner: the look itself takes part of a start."""
+
+LONG_SAMPLE_S = 0.02
+"""Of samples that confirm: beside these a wait is short."""
+LONG_SAMPLES = 5
+"""Of what does not agree at most so many are taken before code is called wrong."""
+FIRST_CALLS = 15
+"""Of these one has to agree."""
 
 AFTER_TIMING = "right when it was checked, and wrong after the calls that were timed: "
 
 
-def time_group(
-    context: RunContext,
-    records: Mapping[str, CaseRecord],
-    baseline: Case | None,
-    workers: Mapping[str, WorkerProcess],
-    stack: ExitStack,
-) -> None:
-    """Time cases against each other and finish their rows.
+class GroupTiming:
+    """Times cases against each other and finishes their rows."""
 
-    `records` holds all cases of the group, `workers` the workers of those to be timed, which have checked
-    them, and are closed afterwards.  The baseline has passed its check: one that keeps its row from an
-    earlier run takes part, too.
-    """
-    timing = _GroupTiming(context, records, baseline, workers, stack)
-    timing.finish_rows(timing.take_rounds())
-
-
-class _GroupTiming:
     def __init__(
         self,
         context: RunContext,
@@ -86,6 +63,10 @@ class _GroupTiming:
         workers: Mapping[str, WorkerProcess],
         stack: ExitStack,
     ) -> None:
+        """Prepare to time those of a group's records whose `workers` have checked them; they are closed then.
+
+        The baseline has passed its check: one that keeps its row from an earlier run takes part, too.
+        """
         self._context = context
         self._records = records
         self._baseline = baseline
@@ -96,13 +77,12 @@ class _GroupTiming:
         """Candidates whose workers have read their code and inputs."""
         self._next_number = itertools.count(EXACT).__next__
         """Gives the number of the inputs of the next sample: no candidate sees the same ones twice."""
-        self._clocked: dict[str, list[ClockedSample]] = {}
+        self._trials: dict[str, list[Trial]] = {}
         """The samples of this start by both clocks."""
-        self._claimed: dict[str, list[Sample]] = {}
+        self._samples: dict[str, list[Sample]] = {}
         """The same as they count."""
-        self._first_call_s: dict[str, float] = {}
-        """What a first call takes by this process's clock, of each candidate that was looked at."""
-        self._samples_of_start: Counter[str] = Counter()
+        self._called_first: set[str] = set()
+        """Candidates whose first calls have been looked at."""
         self._start_number = 0
         self._load = MachineLoad(())
         self._processors: list[int] = []
@@ -110,15 +90,15 @@ class _GroupTiming:
         """Whether others may use the processors by now."""
         self._looked_for_quiet_cores = -math.inf
         first = next(iter(records.values())).case
-        self._peak = context.peaks.sampler(first, case_threads(first))
+        self._peak_name = peak_name(first)
+        context.peaks.begin(first, case_threads(first))
         keys = {case_id: record.key for case_id, record in records.items()}
-        self._min_sample_s = context.experiment.timing.min_sample_s
         self._check = check = context.experiment.check_of(first)
         self._group_id = digest([keys, check.distributions[0], check.seed])[:12]
         """Names these cases with their keys and inputs: no rounds of others are mixed with theirs."""
 
-    def take_rounds(self) -> list[TimedRound]:
-        """Start and sample the candidates in turns until it is enough, and close their workers."""
+    def run(self) -> None:
+        """Start and sample the candidates in turns until it is enough, and make their rows."""
         timer = RoundTimer(
             list(self._workers),
             self._timed_baseline_id(),
@@ -126,7 +106,7 @@ class _GroupTiming:
             starter=self._start,
             finish_start=self._finish_start,
             sample=self._sample,
-            sample_peak=self._sample_peak,
+            sample_peak=self._context.peaks.sample,
             on_round=self._journal,
             on_failure=self._drop,
             load=self._load,
@@ -134,13 +114,10 @@ class _GroupTiming:
         )
         with self._context.timed_share.timing():
             rounds = timer.run()
-            self._look_at_those_of_the_journal(rounds)
-        for message in timer.missed():
-            self._context.observer.message(message)
         for worker in self._workers.values():
             worker.close()
         self._context.peaks.save()
-        return rounds
+        self._finish_rows(rounds)
 
     def _start(self, number: int, candidates: Sequence[str]) -> dict[str, WorkerFailure]:
         """Give candidates new lives, bound to copies of the same inputs, those of the first distribution.
@@ -152,17 +129,15 @@ class _GroupTiming:
             self._processors, self._is_disturbed = quiet_cores(), False
             self._looked_for_quiet_cores = time.monotonic()
         processor = fastest_core(_some_of(self._processors)) if single else None
-        with self._context.timed_share.spent_on("starts"):
-            for case_id in candidates:  # all at once: they begin side by side
-                self._workers[case_id].restart()
-            failures = self._of_each(
-                candidates, lambda case_id: self._begin(case_id, processor), available_cores()
-            )
+        for case_id in candidates:  # all at once: they begin side by side
+            self._workers[case_id].restart()
+        failures = self._of_each(
+            candidates, lambda case_id: self._begin(case_id, processor), available_cores()
+        )
         self._start_number = number
-        self._samples_of_start.clear()
-        self._clocked.clear()
-        self._claimed.clear()
-        self._load.follow([*(worker.pid for worker in self._workers.values()), *self._peak.pids])
+        self._trials.clear()
+        self._samples.clear()
+        self._load.follow([*(worker.pid for worker in self._workers.values()), *self._context.peaks.pids])
         return failures
 
     def _begin(self, case_id: str, processor: int | None) -> None:
@@ -172,14 +147,16 @@ class _GroupTiming:
             self._context.observer.started(self._records[case_id].case, "time")
             worker.begin_lives(self._preparation(case_id), limit_s)
             self._prepared.add(case_id)
-        worker.request(StartRequest(placement=random.getrandbits(32), processor=processor), limit_s)
+        request = partial(start_case, placement_seed=random.getrandbits(32), processor=processor)
+        worker.request(request, limit_s)
 
-    def _preparation(self, case_id: str) -> PrepareStartsRequest:
+    def _preparation(self, case_id: str) -> Request[Greeting]:
         record, check = self._records[case_id], self._check
         if record.folder is None:
             raise ValueError(f"{case_id} has not been built")
         distribution = check.distributions[0]
-        return PrepareStartsRequest(
+        return partial(
+            prepare_case,
             folder=record.folder,
             code=dict(record.code),
             candidate=record.candidate or 0,
@@ -190,38 +167,47 @@ class _GroupTiming:
 
     def _finish_start(self, number: int, candidates: Sequence[str]) -> dict[str, WorkerFailure]:
         """Look at the samples of a start by both clocks; return what is wrong."""
-        with self._context.timed_share.spent_on("looks at clocks"):
-            return self._of_each(candidates, self._compare_clocks)
+        return self._of_each(candidates, self._compare_clocks)
 
     def _compare_clocks(self, case_id: str) -> None:
         """Raise `WorkerFailure` where the samples of a candidate are not to be trusted."""
-        record, worker, limit_s = self._records[case_id], self._workers[case_id], self._context.step_limit_s
-        is_of_device = record.executor == "device"
-        failure = distrust_of_samples(self._clocked.get(case_id, []), is_of_device=is_of_device)
-        if failure is not None:
-            failure = confirm_samples(worker, limit_s, self._next_number, is_of_device=is_of_device)
-        if failure is None and case_id not in self._first_call_s:
-            failure = self._look_at_first_calls(case_id)
-        if failure is not None:
-            raise failure
+        long_samples = (self._take_long_sample(case_id) for _ in range(LONG_SAMPLES))
+        require_agreement(itertools.chain(self._trials.get(case_id, []), long_samples))
+        if case_id not in self._called_first:
+            require_agreement(self._first_calls(case_id))
+            self._called_first.add(case_id)
 
-    def _look_at_first_calls(self, case_id: str) -> WorkerFailure | None:
-        """Time first calls of a candidate; return why they do not agree with its samples, or None."""
-        samples = self._claimed.get(case_id)
+    def _take_long_sample(self, case_id: str) -> Trial:
+        request = partial(take_sample, number=self._next_number(), min_seconds=LONG_SAMPLE_S)
+        return self._clocked(case_id, request)[1]
+
+    def _first_calls(self, case_id: str) -> Iterator[Trial]:
+        """Call a candidate on new inputs, as often as somebody asks, beside what its samples say of calls."""
+        samples = self._samples.get(case_id, [])
         if not samples:
-            return None
-        is_of_device = self._records[case_id].executor == "device"
-        facts = DeviceFacts.typical(sample.device for sample in samples)
-        launch_s = facts.launch_s if is_of_device and facts.launch_s is not None else 0.0
-        claimed_s = float(np.percentile([sample.seconds for sample in samples], 25)) + launch_s
-        first_calls = FirstCalls(
-            self._workers[case_id],
-            self._context.step_limit_s,
-            self._next_number,
-            is_of_device=is_of_device,
-        )
-        fresh_s = self._first_call_s[case_id] = first_calls.seconds()
-        return distrust_of_first_calls(fresh_s, claimed_s) and first_calls.confirm(claimed_s)
+            return
+        is_of_device = self._is_of_device(case_id)
+        launch_s = DeviceFacts.typical(sample.device for sample in samples).launch_s if is_of_device else None
+        claimed_s = float(np.percentile([sample.seconds for sample in samples], 25)) + (launch_s or 0.0)
+        for _ in range(FIRST_CALLS):
+            request = partial(call_once, number=self._next_number(), is_of_device=is_of_device)
+            began = time.perf_counter()
+            besides_s = self._workers[case_id].request(request, self._context.step_limit_s)
+            passed_s = time.perf_counter() - began - besides_s
+            what = "a first call on new inputs, until its output is read,"
+            yield Trial(what, claimed_s, passed_s, may_take_less=True)
+
+    def _clocked(self, case_id: str, request: Request[TimedSample]) -> tuple[TimedSample, Trial]:
+        """Return a sample, and how long it took by both clocks; making inputs new is no part of it."""
+        began = time.perf_counter()
+        timed = self._workers[case_id].request(request, self._context.step_limit_s)
+        passed_s = time.perf_counter() - began - timed.besides_s
+        claimed_s = timed.sample.seconds * timed.sample.calls
+        trial = Trial("a sample", claimed_s, passed_s, may_take_longer=self._is_of_device(case_id))
+        return timed, trial
+
+    def _is_of_device(self, case_id: str) -> bool:
+        return self._records[case_id].executor == "device"
 
     def _of_each(
         self, candidates: Sequence[str], do: Callable[[str], None], at_a_time: int = 1
@@ -244,22 +230,7 @@ class _GroupTiming:
             if failure is not None
         }
 
-    def _look_at_those_of_the_journal(self, rounds: Sequence[TimedRound]) -> None:
-        """Start candidates whose rounds an interrupted run has all taken: nobody has looked at them here."""
-        candidates = [case_id for case_id in self._workers if case_id not in self._prepared]
-        if not candidates:
-            return
-        number = 1 + max((taken.start for taken in rounds), default=-1)
-        failures = self._start(number, candidates)
-        for step in (self._take_verified_sample, self._compare_clocks):
-            failures |= self._of_each([each for each in candidates if each not in failures], step)
-        for case_id, failure in failures.items():
-            self._drop(case_id, failure)
-
-    def _take_verified_sample(self, case_id: str) -> None:
-        self._sample(case_id, is_verified=True)
-
-    def finish_rows(self, rounds: list[TimedRound]) -> None:
+    def _finish_rows(self, rounds: list[TimedRound]) -> None:
         """Make the rows of what was timed, the baseline's first: without it the others are timed again."""
         if not self._workers:
             return
@@ -271,8 +242,6 @@ class _GroupTiming:
             baseline=self._baseline if baseline_id is not None else None,
             baseline_key=self._records[baseline_id].key if baseline_id is not None else None,
             peak=self._context.peaks.of(first),
-            outside_s=self._first_call_s,
-            order_effects=self._order_effects(rounds),
         )
         for case_id in sorted(self._workers, key=lambda case_id: case_id != baseline_id):
             if case_id not in self._context.rows:
@@ -281,16 +250,6 @@ class _GroupTiming:
                 row = self._context.row_maker.success(record, Status.PASSED, times)
                 self._context.finish(record, row)
 
-    def _order_effects(self, rounds: Sequence[TimedRound]) -> dict[str, OrderEffect]:
-        """Return what the candidate before does to one, by case id, and say who that is."""
-        return {
-            case_id: replace(effect, predecessor=self._name(effect.predecessor))
-            for case_id, effect in order_effects_of_rounds(rounds).items()
-        }
-
-    def _name(self, case_id: str) -> str:
-        return f"{self._records[case_id].case.variant} {case_id}"
-
     def _timed_baseline_id(self) -> str | None:
         """Return the baseline's case id, if it is one of the candidates that are alive."""
         if self._baseline is not None and self._baseline.id in self._workers:
@@ -298,42 +257,33 @@ class _GroupTiming:
         return None
 
     def _sample(self, case_id: str, *, is_verified: bool = False) -> Sample:
-        """Take a sample with new inputs, into an output that is poisoned before; raises `WorkerFailure`.
-
-        A verified one has inputs whose right output is known: another output is a failure.
-        """
+        """Take a sample with new inputs, into an output that is poisoned before; raises `WorkerFailure`."""
         record, worker = self._records[case_id], self._workers[case_id]
         timing = self._context.experiment.timing
-        self._samples_of_start[case_id] += 1
-        tells_energy = self._samples_of_start[case_id] == ENERGY_SAMPLE
-        request = SampleRequest(
+        tells_energy = case_id not in self._samples
+        request = partial(
+            take_sample,
             number=self._start_number if is_verified else self._next_number(),
+            min_seconds=timing.min_sample_s,
             is_verified=is_verified,
-            min_seconds=self._min_sample_s,
             graphs=timing.graphs,
             energy_s=timing.energy_s if tells_energy else 0.0,
         )
         with record.elapsing():
-            sampled, clocked = take_sample(worker, request, self._context.step_limit_s)
-        self._context.timed_share.add(SAMPLES, clocked.claimed_s)
-        self._context.timed_share.add("looks at outputs" if is_verified else "new inputs", sampled.besides_s)
-        if sampled.verdict is not None:
-            self._require_right(record, worker, sampled.verdict)
-        sample = Sample(sampled.seconds, sampled.calls, sampled.device, sampled.throttled)
-        if request.energy_s == 0:
-            self._clocked.setdefault(case_id, []).append(clocked)
-        self._claimed.setdefault(case_id, []).append(sample)
-        return sample
+            timed, trial = self._clocked(case_id, request)
+        self._context.timed_share.sampled_s += trial.claimed_s
+        if timed.verdict is not None:
+            self._require_right(record, worker, timed.verdict)
+        if not (tells_energy and timing.energy_s):
+            self._trials.setdefault(case_id, []).append(trial)
+        self._samples.setdefault(case_id, []).append(timed.sample)
+        return timed.sample
 
-    def _require_right(self, record: CaseRecord, worker: WorkerProcess, verdict: Checked) -> None:
+    def _require_right(self, record: CaseRecord, worker: WorkerProcess, verdict: Verdict) -> None:
         distribution = self._check.distributions[0]
         record.note_verdict(verdict, distribution)
         if not verdict.ok:
             raise wrong_output(verdict, distribution, AFTER_TIMING, worker.log())
-
-    def _sample_peak(self) -> PeakSample:
-        with self._context.timed_share.spent_on("peaks"):
-            return self._peak.sample()
 
     def _drop(self, case_id: str, failure: WorkerFailure) -> None:
         """Take a candidate that failed out of the rounds; a baseline's earlier row stands all the same."""
@@ -354,8 +304,8 @@ class _GroupTiming:
             load=taken.load,
             device=taken.device,
             throttled=taken.throttled,
-            peak_flops={} if taken.peak.flops is None else {self._peak.name: taken.peak.flops},
-            bandwidths={self._peak.name: dict(taken.peak.bandwidths)} if taken.peak.bandwidths else {},
+            peak_flops={} if taken.peak.flops is None else {self._peak_name: taken.peak.flops},
+            bandwidths={self._peak_name: dict(taken.peak.bandwidths)} if taken.peak.bandwidths else {},
             at=timestamp(),
         )
         self._is_disturbed |= taken.load > self._context.experiment.timing.busy_limit

@@ -2,23 +2,16 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from harness.bench.running.progress import Observer
 from harness.bench.running.runner import run_experiment
 from harness.bench.workers.process import scratch_folder
 from harness.experiment.experiment import Experiment
-from harness.problem.case import Case
 from harness.results.result import Result
-from harness.results.run_folder import RunFolder
 from harness.results.statistics import Interval
-from harness.results.timing_rounds import Round
 from harness.system.errors import HarnessError
 
 COPIES = 3
 """Of one kernel, each compared with the original."""
-SPREAD = 90.0
-"""Per cent of the rounds whose ratios the spread holds."""
 LEAST_SECONDS, MOST_SECONDS = 5.0, 3600.0
 
 
@@ -28,9 +21,6 @@ class MachineNoise:
 
     ratios: tuple[Interval, ...]
     """Of each copy, over all rounds, as speed-ups are given."""
-    round_low: float
-    round_high: float
-    """Between these lie the ratios of single rounds, of all copies, but for a few."""
     rounds: int
     starts: int
     load: float
@@ -38,49 +28,31 @@ class MachineNoise:
 
     @property
     def smallest_difference(self) -> float:
-        """The smallest difference worth claiming, as a share: none of the copies looks as different as that.
-
-        It is the distance from 1 to the farthest end of an interval.
-        """
+        """The smallest difference worth claiming, as a share: no copy's interval reaches farther from 1."""
         return max(max(1 / ratio.low, ratio.high) - 1 for ratio in self.ratios)
 
 
 def measure_noise(seconds: float, observer: Observer) -> MachineNoise:
-    """Time copies of `flash` against it for that long, as candidates of one group are timed.
-
-    Raises `HarnessError` where they cannot be timed here.
-    """
+    """Time copies of `flash` against it for that long, as candidates of one group are timed."""
     experiment = _experiment(seconds)
     with scratch_folder() as folder:
-        cases = experiment.cases([])
         summary = run_experiment(
             experiment,
-            cases,
+            experiment.cases([]),
             out=folder,
             resume=False,
             timed=True,
             observer=observer,
             command=["harness", "doctor", "--noise"],
         )
-        rounds = RunFolder.open(summary.folder).rounds()
-    return _noise_of(cases, list(summary.results), rounds)
-
-
-def _noise_of(cases: list[Case], rows: list[Result], rounds: list[Round]) -> MachineNoise:
+    rows = summary.results
     failed = next((row for row in rows if row.time_s is None), None)
     if failed is not None:
         raise HarnessError(f"no noise: {failed.variant} was not timed: {failed.reason}")
     original, *copies = rows
-    ratios = [
-        taken.seconds[original.case][0] / taken.seconds[copy.case][0] for taken in rounds for copy in copies
-    ]
-    tail = (100 - SPREAD) / 2
-    low, high = np.percentile(ratios, [tail, 100 - tail])
     return MachineNoise(
         ratios=tuple(_speedup(copy) for copy in copies),
-        round_low=float(low),
-        round_high=float(high),
-        rounds=len(rounds),
+        rounds=original.samples or 0,
         starts=original.starts or 1,
         load=original.load or 0.0,
     )

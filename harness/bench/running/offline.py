@@ -20,12 +20,10 @@ from packaging.specifiers import SpecifierSet
 
 from harness.bench.running.bundle import REQUIREMENTS_FILE, RUN_SCRIPT, WHEELS_FILE, Bundle
 from harness.bench.running.offline_packages import (
-    Need,
     OfflineMachine,
     add_wheels,
     provided_packages,
     run_pip,
-    unmet,
     wheels_in,
 )
 from harness.results.manifest import DISTRIBUTION
@@ -47,19 +45,10 @@ EFFORT: Final = 9
 """Of xz: cases hold the same text in their stages, and this one looks back far enough to see it."""
 
 MEBIBYTE = 2**20
-LARGEST_PACKED = 60 * MEBIBYTE
-"""Bytes of a packed bundle above which it says what weighs most: links to such machines are slow."""
-HEAVIEST = 3
-"""Parts of a large bundle that are named."""
 
 
 def offline_machine(python: str, provided: Path | None) -> OfflineMachine:
-    """Return what is known of the machine that a bundle is for; raises `InputError` for mistakes.
-
-    Args:
-        python: its Python, `python3.12`.
-        provided: names the packages that it has, as a requirements file does.
-    """
+    """Return what is known of a machine with `python3.12`, say, and the packages that a file names."""
     if not (CHECKOUT / PROJECT_FILE).is_file():
         raise InputError(
             f"--offline: {CHECKOUT} holds no {PROJECT_FILE}; expected a checkout of the harness, of which a "
@@ -70,33 +59,25 @@ def offline_machine(python: str, provided: Path | None) -> OfflineMachine:
     if spelled is None or not SpecifierSet(supported).contains(spelled[1]):
         expected = f"a Python {supported} as in python3.12"
         raise InputError(f"--offline: found {python!r}, expected {expected}")
-    return OfflineMachine(spelled[1], {} if provided is None else provided_packages(provided))
+    return OfflineMachine(spelled[1], frozenset() if provided is None else provided_packages(provided))
 
 
-def make_offline(bundle: Bundle, machine: OfflineMachine) -> list[str]:
-    """Add to a bundle what a machine without a network needs.
-
-    Returns which packages were not tested together, a line each.  Raises `InputError` where a wheel cannot be
-    had, or the bundle's folder cannot be written.
-    """
+def make_offline(bundle: Bundle, machine: OfflineMachine) -> None:
+    """Add to a bundle what a machine without a network needs."""
     wheels = bundle.folder / WHEELS
     try:
         wheels.mkdir()
         build_own_wheel(wheels)
         lines = (bundle.folder / REQUIREMENTS_FILE).read_text(encoding="utf-8").splitlines()
-        needs = add_wheels(map(Requirement, lines), DISTRIBUTION, machine, wheels)
+        needed = add_wheels(map(Requirement, lines), machine, wheels)
         _write_digests(bundle.folder)
-        _write_script(bundle, machine, needs)
+        _write_script(bundle, machine, needed)
     except OSError as error:
         raise InputError(f"--bundle: {bundle.folder}: cannot write: {error.strerror or error}") from error
-    return unmet(needs, machine, wheels)
 
 
 def pack(bundle: Bundle) -> str:
-    """Pack a bundle into one file beside its folder.
-
-    Returns the file's name, size and SHA-256, and what weighs most in a large one.
-    """
+    """Pack a bundle into one file beside its folder."""
     folder = bundle.folder
     file = folder.resolve().with_name(folder.resolve().name + SUFFIX)
     try:
@@ -104,26 +85,11 @@ def pack(bundle: Bundle) -> str:
             packed.add(folder, arcname=file.name.removesuffix(SUFFIX), filter=_anonymous)
     except OSError as error:
         raise InputError(f"--bundle: {file}: cannot write: {error.strerror or error}") from error
-    size = file.stat().st_size
-    line = f"{file.name}, {_mebibytes(size)}, SHA-256 {file_digest(file)}"
-    if size <= LARGEST_PACKED:
-        return line
-    wheels = {wheel.name: wheel.stat().st_size for wheel in wheels_in(folder / WHEELS).values()}
-    artifacts = {f"{len(bundle.index.cases)} cases": max(0, size - sum(wheels.values()))}
-    parts = sorted({**wheels, **artifacts}.items(), key=lambda part: -part[1])[:HEAVIEST]
-    heaviest = ", ".join(f"{name} {_mebibytes(weight)}" for name, weight in parts)
-    return f"{line}, more than {_mebibytes(LARGEST_PACKED)}; most of it: {heaviest}"
-
-
-def _mebibytes(size: int) -> str:
-    return f"{size / MEBIBYTE:.1f} MiB"
+    return f"{file.name}, {file.stat().st_size / MEBIBYTE:.1f} MiB, SHA-256 {file_digest(file)}"
 
 
 def build_own_wheel(folder: Path) -> None:
-    """Build a wheel of this package from its checkout, with the packages that are installed here.
-
-    Raises `InputError` with pip's words where that fails.
-    """
+    """Build a wheel of this package from its checkout, with the packages that are installed here."""
     with TemporaryDirectory() as temporary:
         # a build leaves files beside the sources, and takes old ones that lie there
         sources, package = Path(temporary), CHECKOUT / "harness"
@@ -148,12 +114,12 @@ def _write_digests(folder: Path) -> None:
     (folder / WHEELS_FILE).write_text("".join(digests), encoding="utf-8")
 
 
-def _write_script(bundle: Bundle, machine: OfflineMachine, needs: list[Need]) -> None:
+def _write_script(bundle: Bundle, machine: OfflineMachine, needed: set[str]) -> None:
     """Write the script, which knows which of the packages that the machine has it needs."""
     values = {
         "python": machine.python,
         "experiment": shlex.quote(bundle.index.manifest.experiment),
-        "provided": " ".join(sorted({need.package for need in needs} & machine.provided.keys())),
+        "provided": " ".join(sorted(needed & machine.provided)),
     }
     text = TEMPLATE.read_text(encoding="utf-8")
     for name, value in values.items():

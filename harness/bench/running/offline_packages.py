@@ -16,7 +16,6 @@ from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
-from packaging.version import InvalidVersion, Version
 
 from harness.system.errors import InputError, one_line
 from harness.system.printable import printable
@@ -31,9 +30,6 @@ OLD_PLATFORMS = ("manylinux2014", "manylinux2010", "manylinux1")
 PIP_LIMIT_S = 3600.0
 """Seconds for one call of pip: PyTorch's wheels are gigabytes."""
 
-MISPLACED = ("purelib", "platlib")
-"""Folders in a wheel's `.data` whose files an installer moves among the modules."""
-
 
 @dataclass(frozen=True)
 class OfflineMachine:
@@ -41,30 +37,11 @@ class OfflineMachine:
 
     python: str
     """Version of its Python, `3.12`."""
-    provided: Mapping[str, Version | None]
-    """Packages that it has, by their canonical names, with their versions where they are known."""
+    provided: frozenset[str]
+    """Packages that it has, by their canonical names."""
 
 
-@dataclass(frozen=True)
-class Need:
-    """A requirement, and the package that has it."""
-
-    by: str
-    requirement: Requirement
-
-    @property
-    def package(self) -> str:
-        """Return the canonical name of what is needed."""
-        return canonicalize_name(self.requirement.name)
-
-    def unmet(self, there: Version | None) -> str | None:
-        """Return that a version is not what is asked for, on a line; None where it is, or is not known."""
-        if there is None or self.requirement.specifier.contains(there, prereleases=True):
-            return None
-        return f"{self.by} needs {self.requirement}, and {there} is there: they were not tested together"
-
-
-def provided_packages(file: Path) -> dict[str, Version | None]:
+def provided_packages(file: Path) -> frozenset[str]:
     """Return the packages that a requirements file, or the output of `pip freeze`, names.
 
     Lines of options, editable installs among them, name none.  Raises `InputError` for any other line.
@@ -75,61 +52,39 @@ def provided_packages(file: Path) -> dict[str, Version | None]:
         raise InputError(
             f"--provided: {file}: {one_line(error)}; expected what 'pip freeze' prints"
         ) from error
-    packages: dict[str, Version | None] = {}
+    packages = set()
     for number, line in enumerate(lines, 1):
         text = f" {line}".partition(" #")[0].partition(" --")[0].strip(" \t\\")
         if not text or text.startswith("-"):
             continue
         try:
-            requirement = Requirement(text)
+            packages.add(_package(Requirement(text)))
         except InvalidRequirement as error:
             mistake = f"found {printable(text)!r}, expected a package, as 'pip freeze' prints it"
             raise InputError(f"--provided: {file}: line {number}: {mistake}") from error
-        packages[canonicalize_name(requirement.name)] = _stated_version(requirement)
-    return packages
+    return frozenset(packages)
 
 
-def _stated_version(requirement: Requirement) -> Version | None:
-    """Return the version of `name==version`."""
-    stated = [specifier.version for specifier in requirement.specifier if specifier.operator in ("==", "===")]
-    try:
-        return Version(stated[0]) if stated else None
-    except InvalidVersion:  # such as 2.*
-        return None
+def add_wheels(required: Iterable[Requirement], machine: OfflineMachine, folder: Path) -> set[str]:
+    """Download to a folder, which may have some already, the wheels that a machine lacks.
 
-
-def add_wheels(required: Iterable[Requirement], by: str, machine: OfflineMachine, folder: Path) -> list[Need]:
-    """Download to a folder the wheels that a machine lacks.
-
-    Args:
-        required: what has to be there.
-        by: the package that requires it.
-        machine: the other machine.
-        folder: for the wheels; those that are in it need not be downloaded.
-
-    Returns all that is needed there, of these packages and of those that they need in turn.  Raises
-    `InputError` with pip's words where a wheel cannot be had.
+    Returns all packages that are needed there: those that are required, and those that they need in turn.
+    Raises `InputError` with pip's words where a wheel cannot be had.
     """
-    needs: list[Need] = []
-    waiting = [Need(by, requirement) for requirement in required]
+    needed: set[str] = set()
+    looked_into: set[str] = set()
+    waiting = {str(requirement): requirement for requirement in required}
     while waiting:
-        needs += waiting
-        lacking = [need for need in waiting if need.package not in machine.provided]
+        needed |= {_package(requirement) for requirement in waiting.values()}
+        lacking = [each for each in waiting.values() if _package(each) not in machine.provided]
         _download(lacking, machine, folder)
         wheels = wheels_in(folder)
+        looked_into |= waiting.keys()
         inner = [
-            inner_need for need in lacking for inner_need in _needs_of(wheels[need.package], need, machine)
+            inner_need for each in lacking for inner_need in _needs_of(wheels[_package(each)], each, machine)
         ]
-        waiting = [need for need in dict.fromkeys(inner) if need not in needs]
-    return needs
-
-
-def unmet(needs: Iterable[Need], machine: OfflineMachine, folder: Path) -> list[str]:
-    """Return which packages are not there in the version that another one needs, a line each."""
-    packed = {name: parse_wheel_filename(file.name)[1] for name, file in wheels_in(folder).items()}
-    versions = {**packed, **machine.provided}
-    lines = [need.unmet(versions[need.package]) for need in needs]
-    return [line for line in lines if line is not None]
+        waiting = {str(each): each for each in inner if str(each) not in looked_into}
+    return needed
 
 
 def wheels_in(folder: Path) -> dict[str, Path]:
@@ -148,10 +103,14 @@ def run_pip(arguments: Sequence[str], environment: Mapping[str, str] | None = No
         raise InputError(f"--offline: pip {arguments[0]}: {printable(reason)}")
 
 
-def _download(needs: Iterable[Need], machine: OfflineMachine, folder: Path) -> None:
+def _package(requirement: Requirement) -> str:
+    return canonicalize_name(requirement.name)
+
+
+def _download(needs: Iterable[Requirement], machine: OfflineMachine, folder: Path) -> None:
     """Download what is not in the folder yet, without what it needs."""
     there = wheels_in(folder)
-    wanted = sorted({_as_here(need.requirement) for need in needs if need.package not in there})
+    wanted = sorted({_as_here(need) for need in needs if _package(need) not in there})
     if not wanted:
         return
     system = platform.machine()
@@ -172,24 +131,17 @@ def _as_here(requirement: Requirement) -> str:
     return f"{requirement.name}=={here}" if will_do else f"{requirement.name}{requirement.specifier}"
 
 
-def _needs_of(wheel: Path, need: Need, machine: OfflineMachine) -> Iterator[Need]:
+def _needs_of(wheel: Path, need: Requirement, machine: OfflineMachine) -> Iterator[Requirement]:
     """Yield what a wheel needs on that machine, with the extras that are asked for."""
     target = dict[str, str | AbstractSet[str]](python_version=machine.python)
     target["python_full_version"] = f"{machine.python}.0"
     with zipfile.ZipFile(wheel) as files:
-        names = files.namelist()
         (described,) = [
-            name for name in names if name.count("/") == 1 and name.endswith(".dist-info/METADATA")
+            name for name in files.namelist() if name.count("/") == 1 and name.endswith(".dist-info/METADATA")
         ]
         metadata = message_from_bytes(files.read(described))
-    misplaced = [name for name in names if name.partition(".data/")[2].split("/")[0] in MISPLACED]
-    if misplaced:
-        raise InputError(
-            f"--offline: {wheel.name}: its file {printable(misplaced[0])} needs an installer, and wheels are "
-            "only unpacked there; name the package in --provided, and install it there"
-        )
     for text in metadata.get_all("Requires-Dist", []):
         requirement = Requirement(text)
-        marker, extras = requirement.marker, ("", *need.requirement.extras)
-        if marker is None or any(marker.evaluate({**target, "extra": extra}) for extra in extras):
-            yield Need(need.package, requirement)
+        marker = requirement.marker
+        if marker is None or any(marker.evaluate({**target, "extra": extra}) for extra in ("", *need.extras)):
+            yield requirement

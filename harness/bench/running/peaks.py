@@ -4,17 +4,22 @@ import contextlib
 import math
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
+from typing import Literal
 
 from harness import plugins
 from harness.bench.measure.rounds import PeakSample
 from harness.bench.row_maker import MeasuredPeak
-from harness.bench.running.peak_sampling import PeakRequest
+from harness.bench.running.peak_sampling import sample_bandwidths, sample_flops
 from harness.bench.workers.process import WorkerFailure, WorkerProcess
-from harness.bench.workers.protocol import Measured, PeakMeasured
+from harness.bench.workers.protocol import Answer, Request
 from harness.problem.case import Case
 from harness.results.manifest import unmeasured_line
 from harness.results.run_folder import RunFolder
 from harness.results.timing_rounds import Round
+
+Measured = Literal["peak", "bandwidths"]
+"""What a target measures of what it can do at most."""
 
 
 def peak_name(case: Case) -> str:
@@ -49,13 +54,17 @@ class Peaks:
 
         Bandwidths are measured once, if anybody wants them.
         """
-        self.timeout_s = timeout_s
+        self._timeout_s = timeout_s
         self._with_bandwidths = with_bandwidths
         self._folder = folder
         self._tell = tell
-        self.unknown: set[str] = set()
-        """Peaks that nothing measures, or whose worker has failed."""
-        self._sampler: PeakSampler | None = None
+        self._worker: WorkerProcess | None = None
+        self._case: Case | None = None
+        """The case whose peak the worker samples."""
+        self._is_warming_up = False
+        """Whether the worker takes a first sample, which does not count, while others work."""
+        self._unknown: set[tuple[str, Measured]] = set()
+        """What nothing measures, or has failed, and is not asked for again."""
         self._unmeasured: defaultdict[str, dict[str, str]] = defaultdict(dict)
         self._flops: dict[str, float] = {}
         self._loads: dict[str, float] = {}
@@ -72,13 +81,6 @@ class Peaks:
             for level, rate in bandwidths.items():
                 levels[level] = max(levels.get(level, 0.0), rate)
 
-    def note_fault(self, name: str, what: Measured, reason: str) -> None:
-        """Take into account that a peak, or its bandwidths, could not be measured."""
-        if what not in self._unmeasured[name]:
-            self._unmeasured[name][what] = reason
-            is_known = name in (self._flops if what == "peak" else self._bandwidths)
-            self._tell(unmeasured_line(what, name, reason, is_known=is_known))
-
     def save(self) -> None:
         """Write all peaks, and why there are others that could not be measured, to the run's manifest."""
         if self._flops or self._bandwidths or self._unmeasured:
@@ -91,46 +93,15 @@ class Peaks:
             return None
         return MeasuredPeak(self._flops.get(name), self._loads.get(name, 0.0), self._bandwidths.get(name, {}))
 
-    def sampler(self, case: Case, threads: int) -> "PeakSampler":
-        """Return what samples the peak of a case: the last one, if that samples the same."""
-        name = peak_name(case)
-        if self._sampler is not None and (self._sampler.name, self._sampler.threads) == (name, threads):
-            return self._sampler
+    def begin(self, case: Case, threads: int) -> None:
+        """Start the worker that samples the peak of a case, unless it is that of the last one."""
+        if self._case is not None and peak_name(self._case) == peak_name(case):
+            return
         self.close()
-        with_bandwidths = self._with_bandwidths and name not in self._bandwidths
-        self._sampler = PeakSampler(self, case, threads, with_bandwidths=with_bandwidths)
-        return self._sampler
-
-    def close(self) -> None:
-        """End the worker of the last sampler."""
-        if self._sampler is not None:
-            self._sampler.close()
-            self._sampler = None
-
-
-class PeakSampler:
-    """Samples one peak, in a worker of its own."""
-
-    def __init__(self, peaks: Peaks, case: Case, threads: int, *, with_bandwidths: bool = False) -> None:
-        """Start a worker, unless the peak is an unknown one.
-
-        The first sample is of the bandwidths, too, `with_bandwidths`.
-        """
-        self.name = peak_name(case)
-        self.threads = threads
-        self._peaks = peaks
-        self._request = PeakRequest(
-            target=case.target,
-            dtype=case.problem.dtype,
-            target_options=case.target_options,
-            bandwidths=with_bandwidths,
-        )
-        self._worker: WorkerProcess | None = None
-        self._is_warming_up = self.name not in peaks.unknown
-        """Whether the worker takes a first sample, which does not count, while others work."""
+        self._case, self._worker = case, WorkerProcess(threads=threads)
+        self._is_warming_up = (peak_name(case), "peak") not in self._unknown
         if self._is_warming_up:
-            self._worker = WorkerProcess(threads=threads)
-            self._worker.send_early(self._request.model_copy(update={"bandwidths": False}), peaks.timeout_s)
+            self._worker.send_early(partial(sample_flops, case=case), self._timeout_s)
 
     @property
     def pids(self) -> list[int]:
@@ -139,28 +110,36 @@ class PeakSampler:
 
     def sample(self) -> PeakSample:
         """Return a short sample, an empty one where nothing measures the peak."""
-        if self._worker is None:
+        if self._worker is None or self._case is None:
             return PeakSample()
         if self._is_warming_up:
             self._is_warming_up = False
             with contextlib.suppress(WorkerFailure):  # the next one says it
                 self._worker.receive()
-        request = self._request
-        self._request = request.model_copy(update={"bandwidths": False})
+        flops = self._measured("peak", partial(sample_flops, case=self._case))
+        bandwidths = None
+        if self._with_bandwidths:
+            bandwidths = self._measured("bandwidths", partial(sample_bandwidths, case=self._case))
+            self._unknown.add((peak_name(self._case), "bandwidths"))
+        return PeakSample(flops, bandwidths or {})
+
+    def _measured(self, what: Measured, request: Request[Answer]) -> Answer | None:
+        """Return what the worker measures; None where nothing does, or where it fails, which is told once."""
+        if self._worker is None or self._case is None or (peak_name(self._case), what) in self._unknown:
+            return None
+        name = peak_name(self._case)
         try:
-            measured = self._worker.request(request, self._peaks.timeout_s)
+            answer = self._worker.request(request, self._timeout_s)
         except WorkerFailure as failure:
-            self._peaks.note_fault(self.name, "peak", failure.reason)
-            measured = PeakMeasured(flops=None)
-        for what, reason in measured.faults.items():
-            self._peaks.note_fault(self.name, what, reason)
-        if measured.flops is None and not measured.bandwidths and not measured.faults:
-            self._peaks.unknown.add(self.name)
-            self.close()
-        return PeakSample(measured.flops, measured.bandwidths)
+            answer, self._unmeasured[name][what] = None, failure.reason
+            is_known = name in (self._flops if what == "peak" else self._bandwidths)
+            self._tell(unmeasured_line(what, name, failure.reason, is_known=is_known))
+        if answer is None:
+            self._unknown.add((name, what))
+        return answer
 
     def close(self) -> None:
         """End the worker."""
         if self._worker is not None:
             self._worker.close()
-            self._worker = None
+        self._worker = self._case = None

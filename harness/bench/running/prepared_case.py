@@ -5,30 +5,19 @@ inputs are drawn, and maps code, arrays and stack elsewhere (`harness.system.mac
 imported, parsed, drawn or checked again.
 """
 
+import math
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Self
-
-import numpy as np
-from pydantic import Field
+from typing import Self
 
 from harness.artifact.artifact import Artifact
-from harness.artifact.bound_call import BoundCall, Executable
+from harness.artifact.bound_call import BoundCall, Executable, Sample
 from harness.artifact.code_digests import code_digests, require_same_code
 from harness.bench.building.case_build import read_artifact
 from harness.bench.running.output_check import OutputCheck, outputs_of
-from harness.bench.workers.protocol import (
-    AbsolutePath,
-    Checked,
-    Done,
-    FreshCall,
-    Greeting,
-    Life,
-    Request,
-    Sampled,
-)
+from harness.bench.workers.protocol import Greeting, Life
 from harness.oracle.expected import Expected, Verdict
 from harness.problem.changing_inputs import EXACT, ChangingInputs
 from harness.problem.inputs import Inputs, guarded, make_inputs
@@ -76,7 +65,6 @@ class StartedCase:
         self._changing = ChangingInputs(inputs)
         self._expected = expected
         self.call: BoundCall = executable.bind(inputs)
-        self._outputs: dict[str, np.ndarray] = {}
 
     def refresh(self, number: int) -> None:
         """Let the call have inputs that it has not seen, and poison its outputs."""
@@ -107,117 +95,101 @@ class StartedCase:
         check = OutputCheck(self.call, self._expected, is_negated, of_parts=False)
         return check.verdict(check.outputs(outputs))
 
-    def fresh_calls(self, number: int, times: int, call: FreshCall) -> None:
-        """Give new inputs and poison outputs so many times, and each time call and read them, or less."""
-        for turn in range(number, number + times):
-            self.refresh(turn)
-            if call == "copy":
-                self._outputs = {name: np.array(array) for name, array in self._outputs.items()}
-                continue
-            if call == "run":
-                self.call.run()
-            self._outputs = self.call.outputs()
-
     def _give(self) -> None:
         """Let the call take the inputs as they are now, or bind it anew."""
         if not self.call.take_inputs(self._changing.inputs):
             self.call = self._executable.bind(self._changing.inputs)
 
 
-class PrepareStartsRequest(Request[Greeting]):
+@dataclass(frozen=True)
+class TimedSample:
+    """A sample by the clock of the worker, and what it took besides."""
+
+    sample: Sample
+    besides_s: float
+    """Seconds until the inputs were new and the outputs poisoned, and in which the output was looked at."""
+    verdict: Verdict | None = None
+    """What the oracle says of a verified sample's output."""
+
+
+def prepare_case(
+    life: Life,
+    folder: Path,
+    code: dict[str, str],
+    candidate: int,
+    distribution: str,
+    seed: int,
+    expectation: Path,
+) -> Greeting:
     """Read an artifact, draw inputs, read what is expected of them, and have lives that begin with all that.
 
-    Answered by the `Greeting` of the first of these lives.
+    The `Greeting` is that of the first of these lives.  `code` has digests as for `load_code`.
     """
-
-    folder: AbsolutePath
-    code: dict[str, str] = Field(default_factory=dict)
-    """As in a `LoadRequest`."""
-    candidate: Annotated[int, Field(ge=0)] = 0
-    """Which of the artifact's candidates."""
-    distribution: str
-    seed: int
-    expectation: AbsolutePath
-
-    def answer(self, life: Life) -> Greeting:
-        """Prepare the case."""
-        prepared = PreparedCase.read(
-            self.folder, self.distribution, self.seed, self.expectation, self.candidate
-        )
-        require_same_code(self.code, code_digests(self.code))
-        life.keep(prepared)
-        life.begins_others = True
-        return Greeting(pid=os.getpid())
+    prepared = PreparedCase.read(folder, distribution, seed, expectation, candidate)
+    require_same_code(code, code_digests(code))
+    life.keep(prepared)
+    life.begins_others = True
+    return Greeting(pid=os.getpid())
 
 
-class StartRequest(Request[Done]):
-    """Load the prepared code, and bind it to copies of the prepared inputs."""
+def start_case(life: Life, placement_seed: int, processor: int | None = None) -> None:
+    """Load the prepared code, and bind it to copies of the inputs at addresses that a seed chooses.
 
-    placement: int
-    """Seed of where in memory the arrays lie."""
-    processor: int | None = None
-    """On which processor alone the life runs from then on."""
-
-    def answer(self, life: Life) -> Done:
-        """Start the case."""
-        prepared = life.kept(PreparedCase, "a start was asked for before it was prepared")
-        life.keep(prepared.start(self.placement))
-        if self.processor is not None:
-            keep_on(self.processor)
-        return Done()
+    The life runs on that processor alone from then on, if there is one.
+    """
+    life.keep(life.kept(PreparedCase).start(placement_seed))
+    if processor is not None:
+        keep_on(processor)
 
 
-class FreshCallsRequest(Request[Done]):
-    """Give new inputs, poison outputs, and call and read them, or less, some times."""
+def call_once(life: Life, number: int, *, is_of_device: bool) -> float:
+    """Call once on new inputs and read the outputs; return seconds that count for neither.
 
-    number: Annotated[int, Field(ge=0)]
-    """Of the first inputs."""
-    times: Annotated[int, Field(ge=0)]
-    call: FreshCall = "run"
-
-    def answer(self, life: Life) -> Done:
-        """Call."""
-        _started(life).fresh_calls(self.number, self.times, self.call)
-        return Done()
-
-
-class SampleRequest(Request[Sampled]):
-    """Take new inputs, poison outputs, then call again and again until at least `min_seconds` have passed."""
-
-    number: Annotated[int, Field(ge=0)]
-    """Which inputs, see `ChangingInputs.refresh`."""
-    is_verified: bool = False
-    """Whether the right output of the inputs is known, and what the sample leaves is compared with it."""
-    min_seconds: float
-    graphs: bool = False
-    """Whether a device takes the calls as one graph, see `BoundCall.sample_graphs`."""
-    energy_s: Annotated[float, Field(ge=0)] = 0.0
-    """Over how many seconds of further calls their energy is counted."""
-
-    def answer(self, life: Life) -> Sampled:
-        """Take the sample."""
-        began, started = time.perf_counter(), _started(life)
-        if self.is_verified:
-            started.give_verified_inputs(self.number)
-        else:
-            started.refresh(self.number)
-        call, besides_s = started.call, time.perf_counter() - began
-        sample = call.sample_graphs if self.graphs else call.sample
-        taken = sample(self.min_seconds)
-        device = taken.device
-        if self.energy_s:
-            device = device.model_copy(update={"energy_j": call.energy(self.energy_s)})
+    From a device outputs are copied however little is computed: reading them does not count there.
+    """
+    started, began = life.kept(StartedCase), time.perf_counter()
+    started.refresh(number)
+    besides_s = time.perf_counter() - began
+    started.call.run()
+    started.call.outputs()
+    if is_of_device:
         began = time.perf_counter()
-        verdict = Checked.of(started.verdict(self.number)) if self.is_verified else None
-        return Sampled(
-            seconds=taken.seconds,
-            calls=taken.calls,
-            besides_s=besides_s + time.perf_counter() - began,
-            verdict=verdict,
-            device=device,
-            throttled=taken.throttled,
-        )
+        started.call.outputs()
+        besides_s += 2 * (time.perf_counter() - began)
+    return besides_s
 
 
-def _started(life: Life) -> StartedCase:
-    return life.kept(StartedCase, "a sample was asked for before a start")
+def take_sample(
+    life: Life,
+    number: int,
+    min_seconds: float,
+    *,
+    is_verified: bool = False,
+    graphs: bool = False,
+    energy_s: float = 0.0,
+) -> TimedSample:
+    """Take new inputs, poison outputs, then call again and again until at least `min_seconds` have passed.
+
+    Args:
+        life: has the started case.
+        number: which inputs, see `ChangingInputs.refresh`.
+        min_seconds: least seconds of all calls together.
+        is_verified: whether the right output is known, and compared with the one that is left.
+        graphs: whether a device takes the calls as one graph, see `BoundCall.sample_graphs`.
+        energy_s: over how many seconds of further calls their energy is counted.
+    """
+    began, started = time.perf_counter(), life.kept(StartedCase)
+    if is_verified:
+        started.give_verified_inputs(number)
+    else:
+        started.refresh(number)
+    call, besides_s = started.call, time.perf_counter() - began
+    sample = (call.sample_graphs if graphs else call.sample)(min_seconds)
+    if not (math.isfinite(sample.seconds) and sample.seconds > 0 and sample.calls > 0):
+        raise ValueError(f"found a sample of {sample.calls} calls, {sample.seconds} s each")
+    if energy_s:
+        device = sample.device.model_copy(update={"energy_j": call.energy(energy_s)})
+        sample = replace(sample, device=device)
+    began = time.perf_counter()
+    verdict = started.verdict(number) if is_verified else None
+    return TimedSample(sample, besides_s + time.perf_counter() - began, verdict)

@@ -26,10 +26,7 @@ COLOURS = {
 }
 FAILURE_COLOUR = "red"
 STATUS_WIDTH = 13
-WIDE_BAR = 24
-NARROW_BAR = 8
-WIDE = 100
-"""Columns from which a terminal has room for the wide bar."""
+BAR = 8
 
 
 class Observer:
@@ -58,10 +55,7 @@ class Observer:
 
 
 def make_observer(plain: bool = False, stream: TextIO | None = None) -> Observer:
-    """Return a live display when the stream (standard error) is a terminal and `plain` is not asked for.
-
-    A stream that cannot be written, a full log say, does not end what it tells of.
-    """
+    """Return a live display when the stream (standard error) is a terminal and `plain` is not asked for."""
     unfailing = cast(TextIO, Unfailing(stream or sys.stderr))
     if plain or not unfailing.isatty():
         return PlainObserver(unfailing)
@@ -106,18 +100,14 @@ class PlainObserver(Observer):
 
 
 class LiveObserver(Observer):
-    """A line for each case that ends; below them a bar, the time that remains, counts and the case at hand.
-
-    Where the terminal is too narrow for all of it, the case at hand is cut, never the count or the time.
-    """
+    """A line for each case that ends, and a bar with the time that remains, counts and the case at hand."""
 
     def __init__(self, stream: TextIO, width: int | None = None) -> None:
         """Draw on a terminal, of this width if it does not say its own."""
         self._counts: Counter[Status] = Counter()
-        self._told: set[tuple[str, str]] = set()
         console = Console(file=stream, width=width, emoji=False)
         self._progress = Progress(
-            BarColumn(bar_width=WIDE_BAR if console.width >= WIDE else NARROW_BAR),
+            BarColumn(bar_width=BAR),
             MofNCompleteColumn(table_column=Column(no_wrap=True)),
             TimeRemainingColumn(table_column=Column(no_wrap=True)),
             TextColumn("left", table_column=Column(no_wrap=True)),
@@ -133,11 +123,9 @@ class LiveObserver(Observer):
             speed_estimate_period=math.inf,
         )
         self._task = self._progress.add_task("", total=None, counts="")
-        self._to_do = 0
 
     def planned(self, total: int) -> None:
         """Start to draw."""
-        self._to_do = total
         self._progress.update(self._task, total=total)
         self._progress.start()
 
@@ -146,27 +134,20 @@ class LiveObserver(Observer):
         self._describe(f"{phase}: {case.describe()}")
 
     def finished(self, case: Case, result: Result) -> None:
-        """Advance; the case's line stays on the screen above the bar.
-
-        Why a variant cannot do something is said once, below the first case that it is true of.
-        """
-        self._advance(result, took_time=result.status is not Status.UNSUPPORTED)
+        """Advance; the case's lines stay on the screen above the bar."""
+        self._advance(result)
         console = self._progress.console
         colour = COLOURS.get(result.status, FAILURE_COLOUR)
         status = f"{result.status:{STATUS_WIDTH}}"
         line = Text(printable(result_line(case, result)))
         line.stylize(colour, 0, len(status))
         console.print(line, highlight=False, soft_wrap=True)
-        reason = (result.variant, result.reason or "")
-        if result.status is Status.UNSUPPORTED and reason in self._told:
-            return
-        self._told.add(reason)
         for text in failure_lines(result):
             console.print(f"    {printable(text)}", markup=False, highlight=False, soft_wrap=True)
 
     def kept(self, case: Case, result: Result) -> None:
-        """Count it among those that need no time."""
-        self._advance(result, took_time=False)
+        """Count it."""
+        self._advance(result)
 
     def round(self, group: str, number: int, widths: Mapping[str, float]) -> None:
         """Show the round, and the widest interval, which is what the round's end waits for."""
@@ -176,30 +157,22 @@ class LiveObserver(Observer):
 
     def message(self, text: str) -> None:
         """Print above the bar."""
-        self._print(text)
+        self._progress.console.print(printable(text), markup=False, highlight=False)
 
     def done(self) -> None:
         """Remove the bar."""
         self._progress.stop()
 
-    def _print(self, text: str) -> None:
-        self._progress.console.print(printable(text), markup=False, highlight=False)
-
     def _describe(self, text: str) -> None:
         self._progress.update(self._task, description=printable(text))
 
-    def _advance(self, result: Result, *, took_time: bool) -> None:
-        """Count a case; one that took no time is no longer among those whose time is estimated."""
+    def _advance(self, result: Result) -> None:
         self._counts[result.status] += 1
         counts = "  ".join(
             f"[{COLOURS.get(status, FAILURE_COLOUR)}]{count} {status}[/]"
             for status, count in self._counts.items()
         )
-        if took_time:
-            self._progress.update(self._task, advance=1, counts=counts)
-        else:
-            self._to_do -= 1
-            self._progress.update(self._task, total=self._to_do, counts=counts)
+        self._progress.update(self._task, advance=1, counts=counts)
 
 
 def result_line(case: Case, result: Result) -> str:

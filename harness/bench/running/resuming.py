@@ -1,7 +1,6 @@
 """Which run `--resume` continues."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from harness.results.here import is_of_this_machine
@@ -10,25 +9,14 @@ from harness.results.run_folder import RunFolder, run_paths
 from harness.system.errors import InputError
 from harness.system.plurals import counted
 
-MOST_REASONS = 3
-"""Why runs do not go on: so many different reasons are said."""
 
-
-@dataclass(frozen=True)
-class AskedFor:
-    """What is to be had of a run that goes on."""
-
-    cases: Collection[str]
-    """The cases that are wanted now."""
-    whole: Collection[str]
-    """All cases of the experiment or bundle."""
-    described: Manifest
-    """The run that would begin now: its profile, and the code and packages here."""
-    timed: bool = True
-
-
-def run_to_resume(folder: Path, asked: AskedFor) -> tuple[RunFolder | None, str]:
+def run_to_resume(
+    folder: Path, wanted: Collection[str], whole: Collection[str], now: Manifest, *, timed: bool
+) -> tuple[RunFolder | None, str]:
     """Return the run in an experiment's folder that goes on, or None and why none does, in brackets.
+
+    `wanted` are the cases that are wanted now, `whole` all of the experiment or bundle, and `now` describes
+    the run that would begin instead.
 
     It is the newest unfinished run: one in which a planned case has a row neither there nor in a newer run;
     cases that the experiment has no longer do not count.
@@ -39,23 +27,22 @@ def run_to_resume(folder: Path, asked: AskedFor) -> tuple[RunFolder | None, str]
     Runs that cannot go on are passed over, see `_refusal`.
     Raises `InputError` when the newest run cannot be read; older ones that cannot are passed over.
     """
-    refusals = {run: _refusal(run, asked) for run in _readable_runs(folder)}
+    refusals = {run: _refusal(run, whole, now, timed=timed) for run in _readable_runs(folder)}
     runs = [run for run, refusal in refusals.items() if refusal is None]
     finished: set[str] = set()
     for run in runs:
         finished |= {row.case for row in run.results()}
-        if not _planned(run) & set(asked.whole) <= finished:
+        if not _planned(run) & set(whole) <= finished:
             return run, ""
 
     def worth(run: RunFolder) -> tuple[int, bool]:
-        return len(set(asked.cases) & _planned(run)), asked.timed and _has_times(run)
+        return len(set(wanted) & _planned(run)), timed and _has_times(run)
 
     reasons = list(dict.fromkeys(filter(None, refusals.values())))
-    shown = "; ".join(reasons[:MOST_REASONS]) + ("; …" if len(reasons) > MOST_REASONS else "")
-    return max(runs, key=worth, default=None), f" ({shown})" if reasons else ""
+    return max(runs, key=worth, default=None), f" ({'; '.join(reasons)})" if reasons else ""
 
 
-def _refusal(run: RunFolder, asked: AskedFor) -> str | None:
+def _refusal(run: RunFolder, whole: Collection[str], now: Manifest, *, timed: bool) -> str | None:
     """Return what keeps a run from going on, or None.
 
     Times and peaks of two machines, or of one with more or fewer of its cores, do not belong into one run,
@@ -63,15 +50,15 @@ def _refusal(run: RunFolder, asked: AskedFor) -> str | None:
     would lose the times of what has changed since.  Keys of what came in a bundle name the code that built
     it, and not that which runs it.
     """
-    manifest, now = run.manifest, asked.described
+    manifest = run.manifest
     if not is_of_this_machine(manifest):
         machine = ", ".join([manifest.processor, *(gpu.name for gpu in manifest.gpus)])
         return f"a run of another machine: {machine}"
     if manifest.profile != now.profile:
         return f"a run of another profile: {manifest.profile or 'none'}"
-    if _planned(run).isdisjoint(asked.whole):
+    if _planned(run).isdisjoint(whole):
         return f"a run without any case of this experiment: {run.run}"
-    if not asked.timed and _has_times(run):
+    if not timed and _has_times(run):
         return f"a run with times, which a check would not measure again: {run.run}"
     parts: list[Manifest | Part] = [now, manifest, *manifest.parts]
     came_in_a_bundle = any(part.built is not None for part in parts)

@@ -6,7 +6,6 @@
 #
 # Variables:
 #     PYTHON       the Python that runs it, with the packages of the machine; python3
-#     EXPECT       the bundle's digest, as 'harness build' printed it: nothing of another bundle is timed
 #     LIMIT_S      seconds after which the run is ended, and what it has by then is packed; no limit
 #     ENVIRONMENT  folder that is made for the environment; the bundle's name with -environment
 #     OUT          folder for the results; the bundle's name with -results
@@ -58,7 +57,7 @@ part_ends environment
 
 trap : INT TERM     # what is there is packed, whatever ends the run
 ${LIMIT_S:+timeout --foreground -s INT -k 60 "$LIMIT_S"} "$python" -m harness run --bundle "$bundle" \
-    ${EXPECT:+--expect "$EXPECT"} --out "$results" --plain --resume "$@"
+    --out "$results" --plain --resume "$@"
 status=$?
 part_ends "run and report"
 

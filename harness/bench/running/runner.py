@@ -17,11 +17,10 @@ from harness.bench.running.bundle import Bundle
 from harness.bench.running.context import RunContext, RunSettings
 from harness.bench.running.group import GroupRun
 from harness.bench.running.progress import Observer
-from harness.bench.running.resuming import AskedFor, progress_of, run_to_resume
+from harness.bench.running.resuming import progress_of, run_to_resume
 from harness.bench.running.signals import ended_by_signals
 from harness.bench.workers.process import DESCRIPTORS
 from harness.experiment.experiment import Experiment
-from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.results import manifest
 from harness.results.result import Result
@@ -64,41 +63,32 @@ def run_experiment(
 
     Results go to `out/<experiment>/<run>/`.  Up to `jobs` cases are built at a time, and checked at a time if
     nothing is timed; nothing else goes on during timings.  `command` is the command line, for the manifest.
+    With a `bundle` nothing is built: it has the artifacts, and its experiment is the one that is given.
 
     With `resume` a run in `out` goes on, see `harness.bench.running.resuming`; without any, a new one starts.
-    A row is kept when its case is still in the plan, its content key (source IR, parameters, tool versions,
-    this package's code, device) is what it would be now, and it has what is asked for: a row that passed
-    needs a time if `timed`.  Failures are kept too: repeat them with the command in their row, without
-    `resume`.  A case that was in flight when the run was killed is done again; timing rounds that were
-    journaled are not.  When a baseline has changed, all cases that are compared with it are timed again.
-    So is a case that was checked with other inputs.  What a changed `[timing]` section asks for is not seen:
-    start a new run for that.
+    A row is kept, also that of a failure, when its case is still in the plan, its content key and its inputs
+    are what they would be now, it is compared with the same baseline, and it has a time if it is to have one.
+    Timing rounds that were journaled are not taken again.  What a changed `[timing]` section asks for is not
+    seen: start a new run for that.
 
     Wrong outputs go into the folder `dump`, if there is one, beside what was expected.  With `counters` the
     hardware counters of timed cases are read, see `harness.bench.running.counting`.
 
-    With a `bundle` nothing is built: it has the artifacts, and its experiment is the one that is given.
-
     Raises `InputError` when `out` cannot be written, a journal cannot be read, another process goes on with
-    the run, whose folder it locks, or the system allows too few open files for a group's workers.  Raises
-    `StorageError` when a disk is full or cannot be written: the cases in flight have no row, and a resumed
-    run does them again.  After Ctrl-C, SIGTERM or SIGHUP all workers are killed, the tables are written, and
-    `RunInterrupted`, a `KeyboardInterrupt`, goes on.
+    the run, or the system allows too few open files, and `StorageError` when a disk is full or cannot be
+    written: the cases in flight have no row then.  After Ctrl-C, SIGTERM or SIGHUP all workers are killed,
+    the tables are written, and `RunInterrupted`, a `KeyboardInterrupt`, goes on.
     """
     settings = RunSettings(timed, jobs, cache_root, bundle, dump, counters)
     try:
         with started_run(experiment, cases, settings, out, resume, observer, command) as context:
             for group, following in pairwise([*together(experiment.groups(cases), context), []]):
                 run_group(context, group)
-                if not _problems(group) & _problems(following):
+                if not {case.problem for case in group} & {case.problem for case in following}:
                     context.expectations.delete()
     except UnfinishedError as error:
         raise UnfinishedError(f"{error}; {GO_ON}") from error
     return RunSummary(folder=context.folder.path, results=[context.rows[case.id] for case in cases])
-
-
-def _problems(group: Sequence[Case]) -> set[AttentionProblem]:
-    return {case.problem for case in group}
 
 
 @contextlib.contextmanager
@@ -111,10 +101,7 @@ def started_run(
     observer: Observer,
     command: Sequence[str],
 ) -> Iterator[RunContext]:
-    """Open the folder of a run of these cases, and write its tables at the end.
-
-    In here `run_group` makes the rows; all else is as `run_experiment` says.
-    """
+    """Open the folder of a run of these cases, and write its tables at the end."""
     settings = replace(settings, timed=settings.timed and experiment.timing.enabled)
     with ended_by_signals() as ending, ExitStack() as stack:
         timed = experiment.groups(cases) if settings.timed else []
@@ -194,26 +181,23 @@ def _allow_workers(timed: Iterable[Sequence[Case]], jobs: int) -> Callable[[], N
 
 
 def _finish(context: RunContext) -> Callable[..., None]:
-    """Return what compares all rows with the run's final peaks, and writes its tables, at its end.
-
-    What has ended a run says more than that this fails, too.
-    """
+    """Return what compares all rows with the run's final peaks, and writes its tables, at its end."""
 
     def finish(kind: object, error: BaseException | None, trace: object) -> None:
         with contextlib.suppress(*([StorageError] if error is not None else [])):
             context.settle()
             context.folder.finish(context.timed_share.share)
             if context.timed_share.share is not None:
-                context.observer.message(context.timed_share.described())
+                share = context.timed_share
+                context.observer.message(
+                    f"timing took {share.seconds:.1f} s, {share.share:.0%} of it in samples"
+                )
 
     return finish
 
 
 def _interruption(context: RunContext, planned: int) -> Callable[..., None]:
-    """Return what says that a signal has ended a run, also one that came at its end.
-
-    What fails then says less.
-    """
+    """Return what says that a signal has ended a run, also one that came at its end."""
 
     def interrupted(kind: object, error: BaseException | None, trace: object) -> None:
         context.ending.ended()
@@ -258,8 +242,8 @@ def _open_folder(
     whole = [case.id for case in (experiment.cases() if bundle is None else bundle.cases())]
     folder, why_not = None, ""
     if resume:
-        asked = AskedFor(wanted, whole, described, settings.timed)
-        folder, why_not = run_to_resume(out / experiment.name, asked)
+        runs = out / experiment.name
+        folder, why_not = run_to_resume(runs, wanted, whole, described, timed=settings.timed)
     if folder is not None:
         folder.lock()
         observer.message(f"resuming run {folder.run}: {progress_of(folder)}")

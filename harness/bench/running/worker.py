@@ -18,10 +18,9 @@ from typing import Any
 
 from harness.artifact.code_digests import code_digests
 from harness.bench.running import check_requests, peak_sampling, prepared_case
-from harness.bench.running.failure_kinds import failure_kind
+from harness.bench.running.failure_kinds import failure_of
 from harness.bench.workers.import_path import take_import_path
-from harness.bench.workers.protocol import Failed, Greeting, Life, Request, receive_message, send_message
-from harness.system.errors import one_line
+from harness.bench.workers.protocol import Greeting, Life, Request, receive_message, send_message
 from harness.system.machine.placement import elsewhere
 from harness.system.processes.lives import live
 from harness.system.processes.own_memory import limit_memory
@@ -31,10 +30,7 @@ NEEDED_IN_ALL_LIVES = (check_requests, prepared_case, peak_sampling)
 
 
 def serve(channel: socket.socket, life: Life) -> None:
-    """Greet the parent, then answer requests until it closes its end of the channel.
-
-    When starts are prepared, this process waits while its forks serve in its place.
-    """
+    """Greet the parent, then answer requests until it closes its end of the channel."""
     send_message(channel, Greeting(pid=os.getpid()))
     while True:
         try:
@@ -49,12 +45,12 @@ def serve(channel: socket.socket, life: Life) -> None:
 
 
 def answer(request: Request[Any], life: Life) -> Any:
-    """Answer one request; an exception becomes a `Failed` response."""
+    """Answer one request; an exception becomes a `WorkerFailure`."""
     response: Any
     try:
-        response = request.answer(life)
+        response = request(life)
     except Exception as error:
-        response = Failed(failure=failure_kind(error), message=one_line(error))
+        response = failure_of(error)
         with contextlib.suppress(OSError):  # the log's disk may be full
             traceback.print_exc()
     with contextlib.suppress(OSError):

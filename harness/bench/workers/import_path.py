@@ -30,11 +30,9 @@ def import_environment() -> dict[str, str]:
     """
     asked = "" if sys.flags.ignore_environment else os.environ.get("PYTHONPATH", "")
     folders = _absolute(filter(None, asked.split(os.pathsep)))
-    package = Path(harness.__file__).parents[1]
-    if package not in _of_installed_packages():
-        folders.insert(0, str(package))
+    package = str(Path(harness.__file__).parents[1])
     return {
-        "PYTHONPATH": os.pathsep.join(dict.fromkeys(folders)),
+        "PYTHONPATH": os.pathsep.join(dict.fromkeys([package, *folders])),
         IMPORT_PATH: json.dumps(list(dict.fromkeys(_absolute(sys.path)))),
     }
 
@@ -66,10 +64,6 @@ def _current_folder() -> str | None:
         return os.getcwd()
     except OSError:
         return None
-
-
-def _of_installed_packages() -> set[Path]:
-    return {Path(sysconfig.get_path(kind)) for kind in ("purelib", "platlib")}
 
 
 def _is_of_python(folder: str) -> bool:

@@ -11,22 +11,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Self
 
 from harness.artifact.cache import CACHE_DIR_VARIABLE, cache_root
 from harness.bench.workers.deaths import explain_death
 from harness.bench.workers.import_path import import_environment
-from harness.bench.workers.protocol import (
-    Answer,
-    Failed,
-    FailureKind,
-    Greeting,
-    Life,
-    Request,
-    receive_message,
-    send_message,
-)
+from harness.bench.workers.protocol import Answer, Greeting, Life, Request, receive_message, send_message
 from harness.system.errors import StorageError
 from harness.system.machine.cores import ALLOTTED
 from harness.system.machine.memory import OutOfMemoryCount
@@ -49,15 +39,6 @@ STARTUP_LIMIT_S = 60.0
 LOG_LIMIT = 1_000_000
 """Bytes of a worker's log that are read back."""
 
-STATUS_OF: dict[FailureKind, Status] = {
-    "bad-input": Status.BUILD_FAILED,
-    "unsupported": Status.UNSUPPORTED,
-    "build-failed": Status.BUILD_FAILED,
-    "out-of-memory": Status.OUT_OF_MEMORY,
-    "wrong": Status.WRONG,
-}
-"""What a failed request makes of its case; any other failure is a crash."""
-
 
 @dataclass(eq=False)
 class WorkerFailure(Exception):  # noqa: N818 - an outcome of a case, not a fault of the harness
@@ -69,7 +50,11 @@ class WorkerFailure(Exception):  # noqa: N818 - an outcome of a case, not a faul
     no_room: bool = field(default=False, kw_only=True)
     """Whether a disk is full or cannot be written, which is no fault of the case."""
     transient: bool = field(default=False, kw_only=True)
-    """Whether the worker, or a program that it ran, was killed from outside: the next try may succeed."""
+    """Whether it is no fault of the case, which was killed from outside, say: the next try may succeed."""
+    was_killed: bool = field(default=False, kw_only=True)
+    """Whether a program that the worker ran was killed."""
+    phase: str = field(default="check", kw_only=True)
+    """The phase of a check in which it happened."""
     log: str = field(default="", kw_only=True)
     """What the worker wrote during the request."""
 
@@ -80,17 +65,10 @@ class WorkerFailure(Exception):  # noqa: N818 - an outcome of a case, not a faul
     def __str__(self) -> str:
         return f"{self.status}: {self.reason}"
 
-    def of(self, whose: str) -> "WorkerFailure":
-        """Return this failure with a reason that says whose it is."""
-        return replace(self, reason=f"{whose}: {self.reason}")
 
-
-class RestartRequest(Request[Greeting]):
-    """Begin a new life: a process as the worker's was before the first request."""
-
-    def answer(self, life: Life) -> Greeting:
-        """End this life; the next one greets."""
-        begin_anew()
+def begin_new_life(life: Life) -> Greeting:
+    """Begin a new life, in the worker: a process as it was before the first request.  The next one greets."""
+    begin_anew()
 
 
 class WorkerProcess:
@@ -127,35 +105,25 @@ class WorkerProcess:
         self._timeout = 0.0
         self._out_of_memory = OutOfMemoryCount()
         with ExitStack() as stack:
-            self._scratch = stack.enter_context(scratch_folder())
-            self._log: IO[bytes] = stack.enter_context(tempfile.TemporaryFile(dir=self._scratch))
+            scratch = stack.enter_context(scratch_folder())
+            self._log: IO[bytes] = stack.enter_context(tempfile.TemporaryFile(dir=scratch))
             self._channel, theirs = socket.socketpair()
             stack.enter_context(self._channel)
             with theirs:
-                self._process = self._start(theirs, threads, memory_gb, modules, cores)
+                arguments = ["--channel", str(theirs.fileno()), *modules]
+                if memory_gb is not None:
+                    arguments += ["--memory-gb", str(memory_gb)]
+                self._process = subprocess.Popen(
+                    guardian.command("module", "harness.bench.running.worker", arguments),
+                    stdin=subprocess.DEVNULL,
+                    stdout=self._log,
+                    stderr=self._log,
+                    pass_fds=(theirs.fileno(),),
+                    process_group=0,
+                    cwd=scratch,
+                    env=worker_environment(threads, scratch, cores),
+                )
             self._stack = stack.pop_all()
-
-    def _start(
-        self,
-        channel: socket.socket,
-        threads: int | None,
-        memory_gb: float | None,
-        modules: Sequence[str],
-        cores: int | None,
-    ) -> "subprocess.Popen[bytes]":
-        arguments = ["--channel", str(channel.fileno()), *modules]
-        if memory_gb is not None:
-            arguments += ["--memory-gb", str(memory_gb)]
-        return subprocess.Popen(
-            guardian.command("module", "harness.bench.running.worker", arguments),
-            stdin=subprocess.DEVNULL,
-            stdout=self._log,
-            stderr=self._log,
-            pass_fds=(channel.fileno(),),
-            process_group=0,
-            cwd=self._scratch,
-            env=worker_environment(threads, self._scratch, cores),
-        )
 
     @property
     def pid(self) -> int:
@@ -185,11 +153,8 @@ class WorkerProcess:
         return answer
 
     def restart(self) -> None:
-        """Begin a new life of the worker, without waiting: what it has loaded, bound and started is gone.
-
-        The next request waits for it, and says so if the worker has died.
-        """
-        self.send(RestartRequest(), STARTUP_LIMIT_S)
+        """Begin a new life of the worker, without waiting: what it has loaded, bound and started is gone."""
+        self.send(begin_new_life, STARTUP_LIMIT_S)
         self._pid = None
 
     def begin_lives(self, request: Request[Greeting], timeout_s: float) -> None:
@@ -224,19 +189,12 @@ class WorkerProcess:
         if isinstance(response, Greeting) and self._pid is None:
             self._pid = response.pid
             response = self._response()
-        if not isinstance(response, Failed):
+        if not isinstance(response, WorkerFailure):
             return response
-        if response.failure == "killed" and self._out_of_memory.has_grown():
-            reason = f"{response.message}, by the kernel, which was out of memory"
+        if response.was_killed and self._out_of_memory.has_grown():
+            reason = f"{response.reason}, by the kernel, which was out of memory"
             raise WorkerFailure(Status.OUT_OF_MEMORY, reason, log=self.log())
-        raise WorkerFailure(
-            STATUS_OF.get(response.failure, Status.CRASHED),
-            response.message,
-            bad_input=response.failure == "bad-input",
-            no_room=response.failure == "no-room",
-            transient=response.failure in ("killed", "removed", "changed-code"),
-            log=self.log(),
-        )
+        raise replace(response, log=self.log())
 
     def log(self) -> str:
         """Return what the worker wrote to standard output and error since the last request was sent."""
@@ -254,9 +212,7 @@ class WorkerProcess:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _wait_for_greeting(self) -> None:
@@ -315,10 +271,7 @@ class WorkerProcess:
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """Make a folder for a worker's temporary files below the artifact cache, removed at the end.
-
-    Where the cache cannot be written the folder lies where the system has temporary files.
-    """
+    """Make a folder for a worker's temporary files below the artifact cache, removed at the end."""
     with ExitStack() as stack:
         try:
             folder = stack.enter_context(FolderStore(cache_root().absolute()).private_folder())

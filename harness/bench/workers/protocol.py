@@ -1,43 +1,18 @@
-"""What requests to a worker process and their answers have in common, and the answers.
+"""What is said between the harness and its worker processes.
 
-A request is one class beside the code that it asks for: its fields are what is asked, and its `answer` is
-what the worker does.  Both sides are the same version of this package, so messages are pickled.
+A request is a function of a worker's `Life`: `functools.partial` gives it all other arguments, and what it
+returns is the answer.  Paths in it are absolute, for a worker works in another folder.  Both sides are the
+same version of this package, so messages are pickled.
 """
 
 import pickle
 import socket
-from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Self, TypeVar
-
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from typing import Any, TypeVar
 
 from harness.artifact.artifact import Artifact
-from harness.artifact.device_facts import DeviceFacts, DriverMetrics
-from harness.system.numbers import Count, MeasuredSeconds, Positive
-
-if TYPE_CHECKING:
-    from harness.oracle.expected import Verdict
-
-FailureKind = Literal[
-    "bad-input",
-    "unsupported",
-    "build-failed",
-    "out-of-memory",
-    "crashed",
-    "wrong",
-    "no-room",
-    "killed",
-    "removed",
-    "changed-code",
-]
-
-Measured = Literal["peak", "bandwidths"]
-"""What a target measures of what it can do at most."""
-
-AbsolutePath = Annotated[Path, AfterValidator(Path.absolute)]
-"""A path that means the same to both sides, which work in different folders."""
-
 
 Answer = TypeVar("Answer")
 Kept = TypeVar("Kept")
@@ -87,133 +62,40 @@ class Life:
         """Release the object of a type, if there is one."""
         self._objects.pop(kind, None)
 
-    def kept(self, kind: type[Kept], missing: str) -> Kept:
-        """Return the object of a type; raises `RuntimeError`, which says what is `missing`."""
+    def kept(self, kind: type[Kept]) -> Kept:
+        """Return the object of a type; raises `RuntimeError` where no request has left one."""
         thing = self._objects.get(kind)
         if not isinstance(thing, kind):
-            raise RuntimeError(missing)
+            raise RuntimeError(f"this life has no {kind.__name__}")
         return thing
 
 
-class _Message(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+Request = Callable[[Life], Answer]
+"""Something that a worker is asked; what it raises is a failure of the request."""
 
 
-class Request(_Message, Generic[Answer]):
-    """Something that a worker is asked; subclasses are all that there is of a request."""
-
-    @abstractmethod
-    def answer(self, life: Life) -> Answer:
-        """Do it, in the worker; what this raises is a failure of the request."""
-
-
-FreshCall = Literal["run", "read", "copy"]
-"""What is done with new inputs: a call whose outputs are read, reading them alone, or a copy of them."""
-
-
-class Greeting(_Message):
+@dataclass(frozen=True)
+class Greeting:
     """What a worker says first in each of its lives: it has started, and which process it is."""
 
-    pid: Annotated[int, Field(gt=0)]
+    pid: int
 
 
-class Done(_Message):
-    """It is done, and there is nothing to tell."""
-
-
-class Loaded(_Message):
-    """The code is loaded."""
-
-    candidate: Annotated[int, Field(ge=0)] = 0
-    """Which candidate it is."""
-    metrics: DriverMetrics = DriverMetrics()
-    """What a device's driver says of it."""
-
-
-class KeyFound(_Message):
+@dataclass(frozen=True)
+class KeyFound:
     """The case's content key and the device its code would run on."""
 
     key: str
     device: str
-    code: dict[str, str] = {}
+    code: dict[str, str]
     """Digests of the sources that the key is of, by package."""
 
 
-class Built(_Message):
+@dataclass(frozen=True)
+class Built:
     """A built case."""
 
     artifact: Artifact
     folder: Path
     cached: bool
     """Whether the artifact was in the cache already, so that its build times are from an earlier run."""
-
-
-class Ran(_Message):
-    """The bound call has run."""
-
-    peak_bytes: Count
-    """Largest resident memory of the worker during the run."""
-
-
-class Checked(_Message):
-    """The oracle's verdict on one run."""
-
-    ok: bool
-    max_abs_error: Annotated[float, Field(ge=0)]
-    error_ratio: Annotated[float, Field(ge=0)]
-    tolerance: Annotated[float, Field(ge=0)]
-    first_bad: str | None = None
-    """Where the first element outside the tolerance lies, for a person."""
-    details: str | None = None
-    """How many rows are wrong, where they lie, and a value of the first."""
-
-    @classmethod
-    def of(cls, verdict: "Verdict") -> Self:
-        """Return a verdict as an answer."""
-        return cls(
-            ok=verdict.ok,
-            max_abs_error=verdict.max_abs_error,
-            error_ratio=verdict.error_ratio,
-            tolerance=verdict.tolerance,
-            first_bad=None if verdict.first_bad is None else str(verdict.first_bad),
-            details=verdict.details,
-        )
-
-    @model_validator(mode="after")
-    def _ok_within_the_tolerance(self) -> Self:
-        if self.ok and not self.error_ratio <= 1:
-            raise ValueError(f"ok with an error of {self.error_ratio} tolerances")
-        return self
-
-
-class Sampled(_Message):
-    """One timing sample."""
-
-    seconds: MeasuredSeconds
-    """Mean time of one call."""
-    calls: Annotated[Count, Field(ge=1)]
-    besides_s: Annotated[float, Field(ge=0)]
-    """Seconds until the inputs were new and the outputs poisoned, and in which the output was looked at."""
-    verdict: Checked | None = None
-    """What the oracle says of a verified sample's output."""
-    device: DeviceFacts = DeviceFacts()
-    throttled: str | None = None
-    """See `harness.artifact.artifact.Sample`."""
-
-
-class PeakMeasured(_Message):
-    """A sample of what a target can do at most."""
-
-    flops: Positive | None
-    """FLOP/s, or None where it cannot be measured."""
-    bandwidths: dict[str, Positive] = {}
-    """Bytes/s by level of memory, of the levels that this sample measured."""
-    faults: dict[Measured, str] = {}
-    """Why one of them, or both, could not be measured although the target says that it can."""
-
-
-class Failed(_Message):
-    """The request raised an exception; the worker lives on, and its log holds the traceback."""
-
-    failure: FailureKind
-    message: str

@@ -1,5 +1,5 @@
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from example_cases import PROBLEM, example_case
@@ -86,28 +86,6 @@ def test_an_unknown_parameter_is_bad_input_and_names_the_known_ones() -> None:
 def test_a_build_that_fails_raises(variant: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         build(example_case(variant))
-
-
-@pytest.mark.parametrize(
-    ("block", "reason", "said"),
-    [
-        (4, "a tile has 16 rows", "a tile has 16 rows; asked for: block 4"),
-        (4, "block 4: expected 8", "block 4: expected 8"),
-        (64, "a tile has 16 rows", "a tile has 16 rows"),
-    ],
-)
-def test_a_refusal_while_building_names_the_parameters_asked_for(
-    block: int, reason: str, said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    from attention_example.variant import NumpyAttention
-
-    def refuse(*arguments: Any) -> NoReturn:
-        raise UnsupportedError(reason)
-
-    monkeypatch.setattr(NumpyAttention, "build", refuse)
-    with pytest.raises(UnsupportedError) as caught:
-        build_case(example_case(block=block), ArtifactCache(tmp_path))
-    assert str(caught.value) == said
 
 
 def test_kernels_are_generated_once_for_the_key_and_the_build(

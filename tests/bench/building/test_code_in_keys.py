@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 from forgotten_plugins import forget_plugins
 
-from harness.bench.building.case_build import KeyRequest
+from harness.bench.building.case_build import key_request
 from harness.bench.workers.process import WorkerProcess
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
@@ -58,7 +59,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def key() -> str:
     """Return the content key that a new process finds."""
     with WorkerProcess() as worker:
-        return worker.request(KeyRequest(case=CASE), 120).key
+        return worker.request(partial(key_request, case=CASE), 120).key
 
 
 def test_edits_of_code_alone_give_another_key(site: Path) -> None:

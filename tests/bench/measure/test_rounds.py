@@ -93,7 +93,7 @@ class Machine:
             sample=self.sample,
             on_round=lambda taken, number, widths: self.rounds.append(taken),
             on_failure=lambda candidate, failure: self.failures.append(candidate),
-            load=self,
+            load=self,  # type: ignore[arg-type]
             history=history or [],
             clock=lambda: self.now,
         )
@@ -183,11 +183,12 @@ def test_rounds_go_on_where_an_interrupted_run_stopped() -> None:
     assert len(machine.rounds) == 2
 
 
-def test_a_history_that_is_enough_needs_no_sample() -> None:
+def test_a_history_that_is_enough_has_one_more_start_that_is_verified() -> None:
     history = [TimedRound(seconds={"a": 1e-3, "b": 2e-3}, load=0.0)] * 8
     machine = Machine({"a": steady(1e-3), "b": steady(2e-3)})
-    assert machine.timer(baseline="a", history=history).run() == history
-    assert machine.turns == []
+    rounds = machine.timer(baseline="a", history=history, max_rounds=8).run()
+    assert rounds[:8] == history
+    assert (len(rounds), machine.verified) == (9, [0, 1])
 
 
 def test_the_seconds_of_the_history_count_for_the_budget() -> None:
@@ -195,7 +196,8 @@ def test_the_seconds_of_the_history_count_for_the_budget() -> None:
         TimedRound(seconds={"a": 1.0, "b": 1.0 + number % 2}, load=0.0) for number in range(LEAST_ROUNDS)
     ]
     machine = Machine({"a": steady(1.0), "b": steady(1.0)})
-    assert machine.timer(baseline="a", history=history, budget_s=7.0).run() == history
+    rounds = machine.timer(baseline="a", history=history, budget_s=7.0, starts=2).run()
+    assert len(rounds) <= len(history) + 2
 
 
 def test_samples_of_a_device_that_is_slowed_down_are_not_counted() -> None:
@@ -314,18 +316,6 @@ def test_what_is_found_at_the_end_of_a_start_takes_a_candidate_out() -> None:
     machine.timer(baseline="a", starts=3).run()
     assert machine.failures == ["b"]
     assert machine.starts[2] == (2, ["a"])
-
-
-def test_an_interval_that_is_not_reached_says_what_it_would_take() -> None:
-    machine = Machine({"a": steady(1e-3)})
-    machine.seconds["b"] = lambda count: 1e-3 * (1.1 if machine.starts[-1][0] % 2 else 1.0)
-    timer = machine.timer(baseline="a", starts=3, budget_s=2.0)
-    timer.run()
-    (line,) = timer.missed()
-    assert "would take about" in line
-    reached = Machine({"a": steady(1e-3), "b": steady(1e-3)}).timer(baseline="a")
-    reached.run()
-    assert reached.missed() == []
 
 
 @pytest.mark.parametrize(("interval", "count"), [(0.08, 20), (0.12, 7)])

@@ -3,7 +3,6 @@
 import hashlib
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -17,7 +16,6 @@ from caches import empty_cache
 import harness
 from harness.__main__ import main
 from harness.bench.running import offline
-from harness.bench.running.bundle import open_bundle
 
 ROOT = Path(__file__).parents[3]
 STUB_MACHINE = ROOT / "tests" / "stub_gpu_machine"
@@ -72,21 +70,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     empty_cache(folder / "cache")
     (folder / "offline.toml").write_text(EXPERIMENT)
     names = {re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in requires("attention-harness") or []}
-    (folder / "there.txt").write_text("\n".join([*sorted(names - {"numpy"}), "numpy==1.26.0"]))
+    (folder / "there.txt").write_text("\n".join(sorted(names)))
     done = build(folder, "--bundle", "sweep", "--offline", PYTHON, "--provided", "there.txt")
     assert done.returncode == 0, done.stdout + done.stderr
-    digest = open_bundle(folder / "sweep").digest
     assert re.fullmatch(
         "2 of 2 cases built\n"
         "bundle: sweep\n"
         r"packed: sweep\.tar\.xz, \d\.\d MiB, SHA-256 [0-9a-f]{64}" + "\n"
-        f"digest: {digest}\n"
         r"next, on the other machine, as sweep/README\.md says: "
-        rf"EXPECT={digest} sh \./sweep/run\.sh" + "\n",
+        r"sh \./sweep/run\.sh" + "\n",
         done.stdout,
-    )
-    assert re.search(
-        r"^harness: attention-harness needs numpy==\S+, and 1\.26\.0 is there", done.stderr, re.M
     )
     return folder
 
@@ -108,7 +101,7 @@ def test_a_packed_bundle_tells_no_user(folder: Path) -> None:
     assert {"sweep/run.sh", "sweep/bundle.json", "sweep/wheels.txt"} <= {member.name for member in members}
     assert {(member.uname, member.uid) for member in members} == {("", 0)}
     text = (folder / "sweep" / "README.md").read_text()
-    assert re.findall(r"```sh\n(.*?)\n```", text, re.DOTALL) == ["EXPECT=DIGEST sh ./sweep/run.sh"]
+    assert re.findall(r"```sh\n(.*?)\n```", text, re.DOTALL) == ["sh ./sweep/run.sh"]
 
 
 @pytest.mark.parametrize(
@@ -185,7 +178,7 @@ def run(
 
 
 def test_a_run_can_be_gone_on_with_and_comes_back_as_one_file(bundle: Path, there: dict[str, str]) -> None:
-    done = run(bundle, there, "--only", "variant=flash", EXPECT=open_bundle(bundle).digest)
+    done = run(bundle, there, "--only", "variant=flash")
     assert done.returncode == 0, done.stdout + done.stderr
     file = bundle.parent / "sweep-results.tar.gz"
     assert f"run.sh: results: {file}, {file.stat().st_size} bytes" in done.stdout
@@ -194,13 +187,11 @@ def test_a_run_can_be_gone_on_with_and_comes_back_as_one_file(bundle: Path, ther
     assert list(rows["executor"]) == ["device"]
     assert (rows["time_s"] > 0).all()
 
-    again = run(bundle, there)
+    again = run(bundle, there, "--only", "variant=flash")
     assert again.returncode == 0, again.stdout + again.stderr
     assert "to resume" not in again.stdout + again.stderr
     assert len(list((bundle.parent / "sweep-results/offline").glob("*/manifest.json"))) == 1
-    rows = harness.load(file).set_index("variant")
-    assert set(rows.index) == {"unfused", "flash"}
-    assert set(rows["status"]) == {"passed"}
+    assert harness.load(file).equals(rows)
 
 
 @pytest.mark.sweep
@@ -218,7 +209,6 @@ def test_a_run_that_is_ended_is_packed_and_changed_wheels_are_not_run(
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"EXPECT": "0123"}, "--expect: found a bundle of digest"),
         (
             {"PYTHON": "./another-python"},
             f"run.sh: ./another-python is Python 2.7, expected {PYTHON[6:]}: set",
@@ -243,20 +233,6 @@ def test_packages_that_the_machine_lacks_are_named(bundle: Path, there: dict[str
     script.write_text(script.read_text().replace('provided="', 'provided="no-such-package ', 1))
     done = run(bundle, there, "--only", "nothing=1")
     assert "lacks packages that this bundle was told are there: no-such-package\n" in done.stdout
-
-
-def test_a_large_bundle_says_what_weighs_most(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(offline, "LARGEST_PACKED", 2**20)
-    shutil.copytree(folder / "sweep", tmp_path / "sweep")
-    (tmp_path / "sweep/wheels/heavy-1-py3-none-any.whl").write_bytes(os.urandom(3 * 2**20))
-    line = offline.pack(open_bundle(tmp_path / "sweep"))
-    assert re.search(
-        r"more than 1\.0 MiB; most of it: heavy-1-py3-none-any\.whl 3\.0 MiB, attention_harness-\S+ 1\.\d "
-        r"MiB, 2 cases 0\.\d MiB$",
-        line,
-    )
 
 
 @pytest.mark.slow

@@ -6,13 +6,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
 from example_cases import example_case
 
-from harness.bench.building.case_build import BuildRequest, KeyRequest
+from harness.bench.building.case_build import build_request, key_request
 from harness.bench.workers.process import WorkerFailure, WorkerProcess
 from harness.results.run_folder import RunFolder
 from harness.system.errors import KilledError
@@ -87,8 +88,8 @@ def test_a_run_that_is_asked_to_end_ends_as_by_ctrl_c(
 
 def test_all_that_a_build_started_ends_with_its_time(children_file: Path) -> None:
     with WorkerProcess() as worker:
-        worker.request(KeyRequest(case=example_case()), 60)
-        worker.send(BuildRequest(case=example_case("leaves-children")), 3)
+        worker.request(partial(key_request, case=example_case()), 60)
+        worker.send(partial(build_request, case=example_case("leaves-children")), 3)
         processes = started(children_file)
         with pytest.raises(WorkerFailure) as caught:
             worker.receive()
@@ -107,7 +108,7 @@ def test_what_a_killed_build_leaves_is_below_the_cache_and_goes_with_the_next(
     run.wait()
     assert ended(processes), "all that a build started ends with a harness that is killed"
     with WorkerProcess() as worker:
-        worker.request(BuildRequest(case=example_case()), 60)
+        worker.request(partial(build_request, case=example_case()), 60)
     assert list(building.iterdir()) == []
 
 

@@ -77,18 +77,6 @@ def test_a_terminal_shows_failures_and_counts() -> None:
     assert "1/2" in stream.getvalue()
 
 
-def test_why_something_cannot_be_done_is_said_once_on_a_terminal() -> None:
-    stream = Terminal()
-    observer = LiveObserver(stream)
-    observer.planned(2)
-    for case in (example_case(), example_case()):
-        row = ROWS.failure(CaseRecord(case), Status.UNSUPPORTED, "plan", "install more")
-        observer.finished(case, row)
-    observer.done()
-    assert stream.getvalue().count("plan: install more") == 1
-    assert stream.getvalue().count("numpy-attention · numpy") == 2
-
-
 @pytest.mark.parametrize("width", [50, 110])
 def test_a_narrow_terminal_keeps_count_and_remaining_time_and_cuts_the_case(width: int) -> None:
     stream = Terminal()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from example_results import example_manifest, example_result, failed_result
 
-from harness.bench.running.resuming import AskedFor, progress_of, run_to_resume
+from harness.bench.running.resuming import progress_of, run_to_resume
 from harness.results.run_folder import RunFolder
 from harness.system.errors import InputError
 from harness.system.machine.gpus import GpuDevice
@@ -27,13 +27,13 @@ def make_run(root: Path, planned: str, finished: str) -> RunFolder:
 def resumed(root: Path, wanted: str = "abcd", *, timed: bool = True, **now: Any) -> str | None:
     """Return the name of the run that goes on, as which these fields of a manifest describe one now."""
     described = example_manifest().model_copy(update=now)
-    run, _ = run_to_resume(root / "sweep", AskedFor(wanted, WHOLE, described, timed))
+    run, _ = run_to_resume(root / "sweep", wanted, WHOLE, described, timed=timed)
     return None if run is None else run.run
 
 
 def why_none(root: Path, *, timed: bool = True, **now: Any) -> str:
     described = example_manifest().model_copy(update=now)
-    return run_to_resume(root / "sweep", AskedFor("abcd", WHOLE, described, timed))[1]
+    return run_to_resume(root / "sweep", "abcd", WHOLE, described, timed=timed)[1]
 
 
 def test_an_unfinished_run_goes_before_a_newer_one_of_a_part(tmp_path: Path) -> None:

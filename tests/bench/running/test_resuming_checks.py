@@ -20,5 +20,5 @@ def kept(out: Path, **check: Any) -> list[str]:
 
 def test_only_what_was_checked_with_the_same_inputs_is_kept(tmp_path: Path) -> None:
     assert kept(tmp_path, distributions=["normal"]) == []
-    assert kept(tmp_path, distributions=["normal"], seed=0) == ["numpy-attention"]
-    assert kept(tmp_path, distributions=["normal", "large-logits"]) == []
+    assert kept(tmp_path, distributions=["normal"], seed=1) == []
+    assert kept(tmp_path, distributions=["normal"], seed=1) == ["numpy-attention"]

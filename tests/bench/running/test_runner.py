@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -13,8 +14,7 @@ from example_cases import example_experiment
 
 from harness.bench.measure.rounds import PeakSample
 from harness.bench.row_maker import RowMaker
-from harness.bench.running.peaks import PeakSampler
-from harness.bench.running.prepared_case import PrepareStartsRequest
+from harness.bench.running.peaks import Peaks
 from harness.bench.running.progress import PlainObserver
 from harness.bench.running.runner import RunSummary, run_experiment
 from harness.bench.workers.process import WorkerProcess
@@ -36,14 +36,11 @@ FAILURES = {
         "time",
         "right when it was checked, and wrong after the calls that were timed: error",
     ),
-    "exits": (Status.CRASHED, "build", "the worker ended with exit status 7"),
     "hang": (Status.TIMED_OUT, "run", "no answer within the limit of 1 s"),
     "hang-build": (Status.TIMED_OUT, "build", "no answer within the limit of 1.5 s"),
     "reads-beyond": (Status.WRONG, "check", "error inf, tolerance"),
     "knows-values": (Status.WRONG, "check", "right on its first inputs, and wrong on others: error"),
     "keeps-scales": (Status.WRONG, "check", "right on its first inputs, and wrong on others: error"),
-    "killed": (Status.CRASHED, "run", "the worker was killed from outside (SIGKILL)"),
-    "missing-dependency": (Status.UNSUPPORTED, "plan", "install attention-harness[baselines]"),
     "mutates": (Status.WRONG, "check", "it changes its input k"),
     "not-importable": (Status.BUILD_FAILED, "build", "No module named 'a_package_that_is_not_installed'"),
     "oom": (Status.OUT_OF_MEMORY, "run", "Unable to allocate 64.0 MiB"),
@@ -291,7 +288,7 @@ def test_all_rows_of_a_run_are_compared_with_the_same_peak(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     growing = itertools.count(1e9, 1e9)
-    monkeypatch.setattr(PeakSampler, "sample", lambda self: PeakSample(next(growing)))
+    monkeypatch.setattr(Peaks, "sample", lambda self: PeakSample(next(growing)))
     problem = {"seq": [8, 16, 32], "heads": 2, "head_dim": 4}
     timing = {"min_sample_s": 1e-5, "min_rounds": 4, "max_rounds": 4, "starts": 1}
     summary = run(example_experiment(["numpy-attention"], problem=problem, timing=timing), tmp_path)
@@ -300,11 +297,12 @@ def test_all_rows_of_a_run_are_compared_with_the_same_peak(
     assert RunFolder.open(summary.folder).results() == summary.results
 
 
+@pytest.mark.sweep
 def test_each_part_of_a_run_has_the_peak_that_it_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     growing = itertools.count(1e9, 1e9)
-    monkeypatch.setattr(PeakSampler, "sample", lambda self: PeakSample(next(growing)))
+    monkeypatch.setattr(Peaks, "sample", lambda self: PeakSample(next(growing)))
     timing = {"min_sample_s": 1e-5, "min_rounds": 4, "max_rounds": 4, "starts": 1}
     options = {"numpy": {"peak_size": [8, 16]}}
     experiment = example_experiment(["numpy-attention"], target=options, timing=timing)
@@ -343,8 +341,8 @@ def test_what_is_timed_has_the_inputs_that_were_checked_first(
     prepared: list[tuple[str, int]] = []
     begin_lives = WorkerProcess.begin_lives
 
-    def noting(worker: WorkerProcess, request: PrepareStartsRequest, limit_s: float) -> None:
-        prepared.append((request.distribution, request.seed))
+    def noting(worker: WorkerProcess, request: Any, limit_s: float) -> None:
+        prepared.append((request.keywords["distribution"], request.keywords["seed"]))
         begin_lives(worker, request, limit_s)
 
     monkeypatch.setattr(WorkerProcess, "begin_lives", noting)

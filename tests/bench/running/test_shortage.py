@@ -13,8 +13,7 @@ from example_cases import example_experiment
 from test_runner import Quiet, living_workers, run
 
 from harness.bench.running.expectations import Expectations
-from harness.bench.running.failure_kinds import failure_kind
-from harness.bench.running.shortage import stop_if_no_room
+from harness.bench.running.failure_kinds import failure_of, stop_if_no_room
 from harness.bench.workers.process import WorkerFailure
 from harness.oracle.expected import Expected
 from harness.problem.case import Case
@@ -76,7 +75,7 @@ def test_expectations_that_a_limit_of_file_sizes_cuts_are_no_fault_of_a_case(tmp
     with pytest.raises(OSError, match="requested and") as raised:
         expected.save(tmp_path / "expected.npy")
     assert is_no_room(raised.value)
-    assert failure_kind(raised.value) == "no-room"
+    assert failure_of(raised.value).no_room
 
 
 def test_a_crash_on_a_full_disk_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,27 +14,20 @@ import pytest
 from example_cases import PROBLEM, example_case
 
 from harness.artifact.bound_call import BoundCall
-from harness.bench.building.case_build import BuildRequest, KeyRequest
+from harness.bench.building.case_build import build_request, key_request
 from harness.bench.running.check_requests import (
-    BindRequest,
     CheckedCall,
-    CheckRequest,
-    LoadRequest,
-    RunRequest,
+    bind_inputs,
+    check_outputs,
+    load_code,
+    run_call,
 )
-from harness.bench.running.expectations import ExpectRequest
-from harness.bench.running.prepared_case import PrepareStartsRequest, SampleRequest, StartRequest
+from harness.bench.running.expectations import save_expectation
+from harness.bench.running.prepared_case import prepare_case, start_case, take_sample
 from harness.bench.running.worker import answer
 from harness.bench.workers import process
-from harness.bench.workers.process import (
-    WorkerFailure,
-    WorkerProcess,
-    worker_environment,
-)
-from harness.bench.workers.protocol import (
-    Life,
-    Request,
-)
+from harness.bench.workers.process import WorkerFailure, WorkerProcess, worker_environment
+from harness.bench.workers.protocol import Life, Request
 from harness.oracle.expected import Expected, expect
 from harness.problem.inputs import make_inputs
 from harness.system.machine import memory
@@ -46,9 +40,10 @@ PARENT_THAT_IS_KILLED = """
 import os, signal, sys
 from example_cases import example_case
 from harness.bench.workers.process import WorkerProcess
-from harness.bench.building.case_build import BuildRequest
+from functools import partial
+from harness.bench.building.case_build import build_request
 worker = WorkerProcess()
-worker.send(BuildRequest(case=example_case("hang-build")), 60)
+worker.send(partial(build_request, case=example_case("hang-build")), 60)
 while "hanging" not in worker.log() and worker.time_left > 0:
     pass
 print(worker.pid, flush=True)
@@ -64,12 +59,12 @@ def worker() -> Iterator[WorkerProcess]:
 
 
 def build(worker: WorkerProcess, variant: str) -> Path:
-    return worker.request(BuildRequest(case=example_case(variant)), LIMIT_S).folder
+    return worker.request(partial(build_request, case=example_case(variant)), LIMIT_S).folder
 
 
 def load(worker: WorkerProcess, variant: str) -> None:
-    worker.request(LoadRequest(folder=build(worker, variant)), LIMIT_S)
-    worker.request(BindRequest(distribution="normal", seed=0), LIMIT_S)
+    worker.request(partial(load_code, folder=build(worker, variant), code={}), LIMIT_S)
+    worker.request(partial(bind_inputs, distribution="normal", seed=0), LIMIT_S)
 
 
 def failure_of(worker: WorkerProcess, request: Request[Any], timeout_s: float = LIMIT_S) -> WorkerFailure:
@@ -83,83 +78,85 @@ def test_a_new_life_has_nothing_of_the_last_one(worker: WorkerProcess) -> None:
     load(worker, "numpy-attention")
     first = worker.pid
     worker.restart()
-    failure = failure_of(worker, RunRequest())
-    assert "a run was asked for before bind" in failure.reason
+    failure = failure_of(worker, run_call)
+    assert "this life has no CheckedCall" in failure.reason
     assert worker.pid != first
     assert not psutil.pid_exists(first)
 
 
 def test_a_case_is_built_loaded_run_checked_and_sampled(worker: WorkerProcess, tmp_path: Path) -> None:
     expectation = tmp_path / "expected"
-    request = ExpectRequest(problem=PROBLEM, distribution="normal", seed=0, file=expectation)
+    request = partial(save_expectation, problem=PROBLEM, distribution="normal", seed=0, file=expectation)
     worker.request(request, LIMIT_S)
     assert Expected.load(expectation).reference.shape == PROBLEM.output_shape
     load(worker, "numpy-attention")
-    assert worker.request(RunRequest(), LIMIT_S).peak_bytes > 0
-    assert worker.request(CheckRequest(expectation=expectation), LIMIT_S).ok
-    prepare = PrepareStartsRequest(
+    assert worker.request(run_call, LIMIT_S) > 0
+    assert worker.request(partial(check_outputs, expectation=expectation), LIMIT_S).ok
+    prepare = partial(
+        prepare_case,
         folder=build(worker, "numpy-attention"),
         code={},
+        candidate=0,
         distribution="normal",
         seed=0,
         expectation=expectation,
     )
     worker.begin_lives(prepare, LIMIT_S)
     allowed = os.sched_getaffinity(worker.pid)
-    worker.request(StartRequest(placement=1, processor=max(allowed)), LIMIT_S)
+    worker.request(partial(start_case, placement_seed=1, processor=max(allowed)), LIMIT_S)
     assert os.sched_getaffinity(worker.pid) == {max(allowed)}
-    sampled = worker.request(SampleRequest(number=2, min_seconds=0.001), LIMIT_S)
+    sampled = worker.request(partial(take_sample, number=2, min_seconds=0.001), LIMIT_S).sample
     assert sampled.seconds * sampled.calls >= 0.001
-    verified = SampleRequest(number=1, min_seconds=0.001, is_verified=True)
+    verified = partial(take_sample, number=1, min_seconds=0.001, is_verified=True)
     verdict = worker.request(verified, LIMIT_S).verdict
     assert verdict is not None
     assert verdict.ok
     worker.restart()
-    worker.request(StartRequest(placement=2), LIMIT_S)
+    worker.request(partial(start_case, placement_seed=2), LIMIT_S)
     assert os.sched_getaffinity(worker.pid) == allowed, "the next life is free"
 
 
 def test_the_output_is_poisoned_before_it_is_checked(worker: WorkerProcess, tmp_path: Path) -> None:
     expectation = tmp_path / "expected"
-    request = ExpectRequest(problem=PROBLEM, distribution="normal", seed=0, file=expectation)
+    request = partial(save_expectation, problem=PROBLEM, distribution="normal", seed=0, file=expectation)
     worker.request(request, LIMIT_S)
     load(worker, "stale")
     verdicts = []
     for _ in range(2):
-        worker.request(RunRequest(), LIMIT_S)
-        verdicts.append(worker.request(CheckRequest(expectation=expectation), LIMIT_S))
+        worker.request(run_call, LIMIT_S)
+        verdicts.append(worker.request(partial(check_outputs, expectation=expectation), LIMIT_S))
     assert [verdict.ok for verdict in verdicts] == [True, False]
     assert verdicts[1].error_ratio == float("inf")
 
 
 def test_an_exception_is_told_and_the_worker_lives_on(worker: WorkerProcess) -> None:
     load(worker, "raises")
-    failure = failure_of(worker, RunRequest())
+    failure = failure_of(worker, run_call)
     assert (failure.status, failure.reason) == (Status.CRASHED, "RuntimeError: the launch was refused")
     assert "with details on a second line" in failure.log
-    assert worker.request(KeyRequest(case=example_case()), LIMIT_S).device.startswith("NumPy")
+    assert worker.request(partial(key_request, case=example_case()), LIMIT_S).device.startswith("NumPy")
 
 
 def test_a_request_that_takes_too_long_ends_the_worker(worker: WorkerProcess) -> None:
-    worker.request(KeyRequest(case=example_case()), LIMIT_S)
-    failure = failure_of(worker, BuildRequest(case=example_case("hang-build")), timeout_s=0.2)
+    worker.request(partial(key_request, case=example_case()), LIMIT_S)
+    failure = failure_of(worker, partial(build_request, case=example_case("hang-build")), timeout_s=0.2)
     assert (failure.status, failure.reason) == (Status.TIMED_OUT, "no answer within the limit of 0.2 s")
     assert not worker.alive
 
 
 def test_a_worker_that_is_killed_from_outside_says_so(worker: WorkerProcess) -> None:
     number = signal.SIGKILL
-    worker.request(KeyRequest(case=example_case()), LIMIT_S)
+    worker.request(partial(key_request, case=example_case()), LIMIT_S)
     os.kill(worker.pid, number)
-    failure = failure_of(worker, KeyRequest(case=example_case()))
+    failure = failure_of(worker, partial(key_request, case=example_case()))
     assert (failure.status, failure.transient) == (Status.CRASHED, True)
     assert failure.reason == f"the worker was killed from outside ({number.name})"
 
 
 def test_a_worker_whose_guardian_is_killed_from_outside_says_so(worker: WorkerProcess) -> None:
     number = signal.SIGTERM
-    worker.request(KeyRequest(case=example_case()), LIMIT_S)
-    worker.send(BuildRequest(case=example_case("hang-build")), LIMIT_S)
+    worker.request(partial(key_request, case=example_case()), LIMIT_S)
+    worker.send(partial(build_request, case=example_case("hang-build")), LIMIT_S)
     psutil.Process(worker.pid).parent().send_signal(number)
     with pytest.raises(WorkerFailure) as caught:
         worker.receive()
@@ -173,9 +170,9 @@ def test_a_worker_that_the_kernel_kills_for_memory_is_out_of_memory(
     kills = iter([3, 4])
     monkeypatch.setattr(memory, "memory_kills", lambda: next(kills))
     with WorkerProcess() as worker:
-        worker.request(KeyRequest(case=example_case()), LIMIT_S)
+        worker.request(partial(key_request, case=example_case()), LIMIT_S)
         os.kill(worker.pid, signal.SIGKILL)
-        failure = failure_of(worker, KeyRequest(case=example_case()))
+        failure = failure_of(worker, partial(key_request, case=example_case()))
     assert (failure.status, failure.transient) == (Status.OUT_OF_MEMORY, False)
     assert failure.reason == "killed by the kernel, which was out of memory (SIGKILL)"
 
@@ -189,24 +186,19 @@ def test_nothing_is_imported_from_the_folder_that_the_harness_is_called_in(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", os.environ["PYTHONPATH"] + os.pathsep)  # an empty entry is this folder
     with WorkerProcess() as worker:
-        worker.request(KeyRequest(case=example_case()), LIMIT_S)
+        worker.request(partial(key_request, case=example_case()), LIMIT_S)
         assert os.readlink(f"/proc/{worker.pid}/cwd") != str(tmp_path)
     assert not list(tmp_path.glob("*.imported"))
 
 
-def test_folders_that_are_relative_mean_the_same_to_a_worker(
+def test_a_cache_that_is_relative_means_the_same_to_a_worker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HARNESS_CACHE_DIR", "cache")
     with WorkerProcess() as worker:
-        built = worker.request(BuildRequest(case=example_case()), LIMIT_S)
-        assert built.folder.parent == tmp_path / "cache"
-        worker.request(LoadRequest(folder=built.folder.relative_to(tmp_path)), LIMIT_S)
-        expectation = Path("expected")
-        request = ExpectRequest(problem=PROBLEM, distribution="normal", seed=0, file=expectation)
-        worker.request(request, LIMIT_S)
-    assert (tmp_path / "expected").exists()
+        built = worker.request(partial(build_request, case=example_case()), LIMIT_S)
+    assert built.folder.parent == tmp_path / "cache"
 
 
 def test_workers_end_with_a_parent_that_is_killed_even_in_an_endless_loop() -> None:
@@ -229,10 +221,11 @@ def test_workers_end_with_a_parent_that_is_killed_even_in_an_endless_loop() -> N
 def test_code_that_is_not_that_of_its_key_is_not_loaded(worker: WorkerProcess) -> None:
     """As of a plugin that is edited while a run goes on: what it is now has another key."""
     folder = build(worker, "numpy-attention")
-    found = worker.request(KeyRequest(case=example_case()), LIMIT_S)
+    found = worker.request(partial(key_request, case=example_case()), LIMIT_S)
     assert set(found.code) == {"attention_example", "harness"}
-    worker.request(LoadRequest(folder=folder, code=found.code), LIMIT_S)
-    failure = failure_of(worker, LoadRequest(folder=folder, code={**found.code, "attention_example": "was"}))
+    worker.request(partial(load_code, folder=folder, code=found.code), LIMIT_S)
+    other = {**found.code, "attention_example": "was"}
+    failure = failure_of(worker, partial(load_code, folder=folder, code=other))
     assert (failure.status, failure.transient) == (Status.CRASHED, True)
     assert "attention_example: the code is not what the run began with" in failure.reason
 
@@ -251,11 +244,11 @@ def test_a_silent_worker_whose_child_holds_the_channel_is_noticed(
     worker: WorkerProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As when a killed worker's compiler process lives on: the channel never ends."""
-    worker.request(KeyRequest(case=example_case()), LIMIT_S)
+    worker.request(partial(key_request, case=example_case()), LIMIT_S)
     monkeypatch.setattr(process, "DEATH_POLL_S", 0.01)
     silent, held_open = socket.socketpair()
     monkeypatch.setattr(worker, "_channel", silent)
-    worker.send(KeyRequest(case=example_case()), LIMIT_S)
+    worker.send(partial(key_request, case=example_case()), LIMIT_S)
     os.kill(worker.pid, signal.SIGKILL)
     with pytest.raises(WorkerFailure) as caught:
         worker.receive()
@@ -292,6 +285,6 @@ def test_a_check_compares_what_was_there_when_the_call_returned(
     expected.save(file)
     life, call = Life(), Late(expected.reference.astype(np.float32))
     life.keep(CheckedCall(call))
-    answer(RunRequest(reads=reads), life)
+    answer(partial(run_call, reads=reads), life)
     call.be_done()
-    assert answer(CheckRequest(expectation=file), life).ok == ok
+    assert answer(partial(check_outputs, expectation=file), life).ok == ok

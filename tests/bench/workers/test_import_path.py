@@ -21,15 +21,15 @@ sys.path.append({appended!r})
 import told
 
 from harness.bench.workers.process import WorkerProcess
-from harness.bench.building.case_build import KeyRequest
-from harness.bench.workers.protocol import KeyFound
+from harness.bench.building.case_build import key_request
+from functools import partial
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 
 {then}
 case = Case(problem=AttentionProblem(heads=1, seq_q=8, head_dim=8), variant="flash", target="cpu")
 with WorkerProcess(modules=["told", "later"]) as worker:
-    worker.request(KeyRequest(case=case), 120)
+    worker.request(partial(key_request, case=case), 120)
 """
 TELLS = "import os\nwith open(os.environ['TOLD'], 'a') as file:\n    print(__file__, file=file)\n"
 PACKAGE = Path(harness.__file__).parents[1]

@@ -8,10 +8,10 @@ from iree_modules import ATTENTION
 from test_iree_runtime import without_barrier
 
 from harness.bench.row_maker import CaseRecord
-from harness.bench.running.checking import CheckFailure, check_case
+from harness.bench.running.checking import CaseCheck
 from harness.bench.running.expectations import ExpectationFiles
 from harness.bench.running.group import TIMED_EXECUTORS
-from harness.bench.workers.process import WorkerProcess
+from harness.bench.workers.process import WorkerFailure, WorkerProcess
 from harness.oracle.expected import expect
 from harness.problem.inputs import make_inputs
 from harness.system.status import Status
@@ -37,7 +37,7 @@ def record_of(module, folder: Path) -> CaseRecord:
 def test_a_right_case_passes_and_is_not_to_be_timed(attention, worker, expected, tmp_path):
     module = attention("sm_80")
     record = record_of(module, module.saved(tmp_path / "saved"))
-    check_case(worker, record, expected, 0, 60)
+    CaseCheck(worker, record, expected, 0, 60).run()
     assert record.verdict is not None
     assert record.verdict.ok
     assert record.executor not in TIMED_EXECUTORS
@@ -46,7 +46,7 @@ def test_a_right_case_passes_and_is_not_to_be_timed(attention, worker, expected,
 def test_findings_make_a_case_wrong(attention, worker, expected, tmp_path):
     module = attention("sm_80")
     record = record_of(module, module.saved(tmp_path / "saved", without_barrier(0)))
-    with pytest.raises(CheckFailure) as raised:
-        check_case(worker, record, expected, 0, 60)
-    assert (raised.value.phase, raised.value.failure.status) == ("run", Status.WRONG)
-    assert "attention_dispatch_0" in raised.value.failure.reason
+    with pytest.raises(WorkerFailure) as raised:
+        CaseCheck(worker, record, expected, 0, 60).run()
+    assert (raised.value.phase, raised.value.status) == ("run", Status.WRONG)
+    assert "attention_dispatch_0" in raised.value.reason

@@ -81,15 +81,6 @@ class HangBuild(Misbehaving):
         endless_loop()
 
 
-class Exits(Misbehaving):
-    """A compiler that ends the process."""
-
-    name = "exits"
-
-    def build(self, case: Case, key: str, folder: Path) -> Artifact:
-        os._exit(7)
-
-
 class BuildOnly(Misbehaving):
     """Builds for a device that is not here."""
 

@@ -18,13 +18,14 @@ from hypothesis import strategies as st
 from sweeps import sweep
 from variants.native_runs import build, load
 
-from harness.bench.running.failure_kinds import failure_kind
+from harness.bench.running.failure_kinds import failure_of
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
 from harness.problem.inputs import make_inputs
 from harness.system.errors import HarnessError, InputError, NotCopiableError, OutOfMemoryError, one_line
 from harness.system.machine.placement import placement
+from harness.system.status import Status
 from harness.targets.cpu.executable import NativeCall, _ranges
 
 PROBLEM = AttentionProblem(heads=2, seq_q=77, head_dim=32, causal=True)
@@ -214,4 +215,4 @@ def test_memory_that_the_system_does_not_give_is_told_in_one_line(
     with pytest.raises(OutOfMemoryError, match=rf"^the {what}, and the system does not give") as caught:
         executable.bind(make_inputs(problem))
     assert one_line(caught.value) == str(caught.value)
-    assert failure_kind(caught.value) == "out-of-memory"
+    assert failure_of(caught.value).status is Status.OUT_OF_MEMORY

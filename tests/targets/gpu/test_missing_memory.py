@@ -2,11 +2,12 @@
 
 import pytest
 
-from harness.bench.running.failure_kinds import failure_kind
+from harness.bench.running.failure_kinds import failure_of
 from harness.emulator.launching import LaunchSettings
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import make_inputs
 from harness.system.errors import OutOfMemoryError, one_line
+from harness.system.status import Status
 from harness.targets.gpu.emulator_driver import EmulatorDriver
 from harness.targets.gpu.executable import GpuKernels
 from harness.targets.gpu.launch import GpuKernel, GpuLaunch
@@ -23,4 +24,4 @@ def test_memory_for_a_workspace_that_there_is_not_is_told_in_one_line() -> None:
     with pytest.raises(OutOfMemoryError, match=r"^the workspace scores takes 1\.13e\+06 GB, f32") as caught:
         kernels.bind(make_inputs(problem))
     assert one_line(caught.value) == str(caught.value)
-    assert failure_kind(caught.value) == "out-of-memory"
+    assert failure_of(caught.value).status is Status.OUT_OF_MEMORY
