@@ -32,7 +32,7 @@ from harness.codegen.rewrites.simplifications import (
 )
 from harness.codegen.rewrites.split_reduction import running_reduction, split_reduction
 from harness.codegen.rewrites.structured import place_of
-from harness.codegen.rewrites.tile_and_fuse import Ragged, TiledNest, TileOptions, tile_and_fuse
+from harness.codegen.rewrites.tile_and_fuse import TiledNest, TileOptions, tile_and_fuse
 from harness.codegen.rewrites.visible_tiles import split_at_masks
 from harness.variants.schedule import Step
 from harness.variants.tiling import Tiling
@@ -92,7 +92,7 @@ def _tile_over(function: func.FuncOp, tiles: Mapping[str, int]) -> TiledNest:
     sizes = [1 if name in SINGLE else tiles.get(name, 0) for name in names]
     single = [names.index(name) for name in SINGLE if name in names]
     order = single + [axis for axis in range(len(names)) if axis not in single]
-    options = TileOptions(grid=sum(size > 0 for size in sizes), drop=frozenset(single), ragged=Ragged.SHIFTED)
+    options = TileOptions(grid=sum(size > 0 for size in sizes), drop=frozenset(single))
     return tile_and_fuse(_maker(result), sizes, order, keep_intermediates=others, options=options)
 
 
@@ -123,7 +123,7 @@ def tile_tokens(module: ir.Module, tiling: Tiling) -> TiledNest:
     result, *others = returned(functions_of(module)[0])
     query = tiling.query if tiling.tiles_queries else 0
     head = 0 if tiling.problem.heads == 1 else 1
-    options = TileOptions(grid=2 if query else 1, drop=frozenset({head}), ragged=Ragged.SHIFTED)
+    options = TileOptions(grid=2 if query else 1, drop=frozenset({head}))
     sizes, order = ([1, query, 0], None) if head == 0 else ([query, 1, 0], [1, 0, 2])
     return tile_and_fuse(_maker(result), sizes, order, keep_intermediates=others, options=options)
 
@@ -140,12 +140,11 @@ def tile_queries(module: ir.Module, tiling: Tiling) -> None:
         root = _maker(result)
         for place in map(place_of, others):
             _maker(place).move_before(root)
-        options = TileOptions(ragged=Ragged.SHIFTED)
-        tile_and_fuse(root, [tiling.query, 0], keep_intermediates=others, options=options)
+        tile_and_fuse(root, [tiling.query, 0], keep_intermediates=others)
 
 
 def tile_keys(
-    module: ir.Module, tiling: Tiling, ragged: Ragged = Ragged.SHIFTED, *, keep_keys: bool = False
+    module: ir.Module, tiling: Tiling, *, peels_rest: bool = False, keep_keys: bool = False
 ) -> None:
     """Tile the product with V along the keys, unless one tile holds all of them.
 
@@ -156,18 +155,17 @@ def tile_keys(
     scores, values = products_of_attention(module)
     factors = [product.operands[1] for product in (scores, values)] if keep_keys else []
     stop = [ir.OpResult(factor).owner.opview for factor in factors if isinstance(factor, ir.OpResult)]
-    tile_and_fuse(values, [0, 0, tiling.key], stop=stop, options=TileOptions(ragged=ragged))
+    tile_and_fuse(values, [0, 0, tiling.key], stop=stop, options=TileOptions(peels_rest=peels_rest))
 
 
 def tile_keys_of_kept_heads(module: ir.Module, tiling: Tiling) -> None:
     """Tile the product with V along the keys, and before that project K and V of the head tile by tile."""
     scores, values = products_of_attention(module)
     kept = [_made_before(product.operands[1]) for product in (scores, values)]
-    options = TileOptions(ragged=Ragged.SHIFTED)
-    tile_and_fuse(values, [0, 0, tiling.key], stop=kept, options=options)
+    tile_and_fuse(values, [0, 0, tiling.key], stop=kept)
     for heads in kept:
         sizes = [tiling.query] + [0] * (2 if heads.name == attn.BatchMatmul.NAME else 1)
-        tile_and_fuse(heads, sizes, options=options)
+        tile_and_fuse(heads, sizes)
 
 
 def _made_before(value: ir.Value) -> ir.OpView:
@@ -192,7 +190,7 @@ def tile_projections(module: ir.Module, tiling: Tiling) -> None:
         width = product.operands[0].type.shape[-1]
         tile = tiling.projected_tile(width)
         if tile < width:
-            tile_and_fuse(product, [0, 0, tile], options=TileOptions(ragged=Ragged.SHIFTED))
+            tile_and_fuse(product, [0, 0, tile])
 
 
 def tile_keys_recomputing(module: ir.Module, tiling: Tiling) -> None:
@@ -203,7 +201,7 @@ def tile_keys_recomputing(module: ir.Module, tiling: Tiling) -> None:
     scores, values = products(module)[0], products(module)[-1]
     query = scores.operands[0]
     stop = [ir.OpResult(query).owner.opview] if isinstance(query, ir.OpResult) else []
-    options = TileOptions(ragged=Ragged.SHIFTED, recompute=True)
+    options = TileOptions(recompute=True)
     tile_and_fuse(values, [0, 0, tiling.key], stop=stop, options=options)
 
 
@@ -215,7 +213,7 @@ def tile_score_rows(module: ir.Module, tiling: Tiling) -> None:
         if product.results[0].type.shape[-1] == tiling.keys and _is_scores(product):
             root = _finished(product)
             sizes = [0, tiling.key] + [0] * (1 if root is product else 0)
-            tile_and_fuse(root, sizes, options=TileOptions(ragged=Ragged.SHIFTED))
+            tile_and_fuse(root, sizes)
 
 
 def tile_row_statistics(root: ir.Module | ir.OpView, tiling: Tiling) -> None:
@@ -227,7 +225,7 @@ def tile_row_statistics(root: ir.Module | ir.OpView, tiling: Tiling) -> None:
 
 def _tile_rows(root: ir.Module | ir.OpView, tiling: Tiling, is_row: Callable[[ir.OpView, int], bool]) -> None:
     """Tile operations on whole rows along the keys, each with its producers in its own loop."""
-    options = TileOptions(ragged=Ragged.SHIFTED, recompute=True)
+    options = TileOptions(recompute=True)
 
     def rows() -> Iterator[ir.OpView]:
         for operation in operations_within(root.operation):

@@ -30,7 +30,6 @@ class Unfused(GeneratedVariant):
         """Return the steps."""
         from harness.variants import attention_schedule as steps
 
-        ragged = steps.Ragged.PEELED if tiling.materializes_score_rows else steps.Ragged.SHIFTED
         return [
             steps.ABSORBED_SCALE,
             steps.grid(tiling),
@@ -42,7 +41,7 @@ class Unfused(GeneratedVariant):
             Step(
                 "key-loop",
                 "a loop over key tiles for the product with V",
-                lambda module: steps.tile_keys(module, tiling, ragged),
+                lambda module: steps.tile_keys(module, tiling, peels_rest=tiling.materializes_score_rows),
             ),
             steps.TILED,
         ]

@@ -16,7 +16,6 @@ from mlir import ir
 from harness.codegen.dialect.decomposition import decompose
 from harness.codegen.ir.walk import operations_within
 from harness.codegen.payloads.packed_attention import sequence_bounds
-from harness.codegen.rewrites.dimensions import simplify_dims
 from harness.codegen.rewrites.fission import HandedOn, Kernel, split_grid
 from harness.codegen.rewrites.loop_distribution import IterationTile, distribute_loop
 from harness.codegen.rewrites.normalization import absorb_scale, defer_division
@@ -31,7 +30,7 @@ from harness.codegen.rewrites.simplifications import (
     write_into_place,
 )
 from harness.codegen.rewrites.split_reduction import split_reduction
-from harness.codegen.rewrites.tile_and_fuse import Ragged, TileOptions, tile_and_fuse
+from harness.codegen.rewrites.tile_and_fuse import TileOptions, tile_and_fuse
 from harness.codegen.rewrites.visible_tiles import TileBounds, split_at_masks
 
 FILES = files_in(Path(__file__).parent / "rewrites")
@@ -61,7 +60,7 @@ def tile(
     interchange: str = "",
     grid: str = "0",
     drop: str = "",
-    ragged: str = "partial",
+    peels_rest: bool = False,
     recompute: bool = False,
     init_inside: bool = False,
 ) -> None:
@@ -70,7 +69,7 @@ def tile(
     options = TileOptions(
         grid=int(grid),
         drop=frozenset(numbers(drop)),
-        ragged=Ragged(ragged),
+        peels_rest=peels_rest,
         recompute=recompute,
         init_outside=not init_inside,
     )
@@ -138,7 +137,6 @@ REWRITES: dict[str, Callable[..., object]] = {
     "erase-unused": erase_unused,
     "merge-index-arithmetic": merge_index_arithmetic,
     "merge-masks": merge_masks,
-    "simplify-dims": simplify_dims,
     "split-at-masks": split_loop,
     "split-grid": split_in_kernels,
     "split-reduction": lambda module, parts: split_reduction(root_of(module), int(parts)),

@@ -1,7 +1,6 @@
 """Counting what one call of a module's kernels executes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
 from mlir import ir
@@ -11,30 +10,17 @@ from harness.codegen.costs.costs import Costs, KernelCosts, NotCountable, Traffi
 from harness.codegen.costs.expressions import Bindings, Constant, Expression, Unknown
 from harness.codegen.costs.memory import DYNAMIC, Buffer, Level, Memory, Read, Written, is_memory
 from harness.codegen.costs.operations import OPERATIONS
-from harness.codegen.costs.operations.elementwise import Kind
+from harness.codegen.costs.operations.arithmetic import Kind
 from harness.codegen.costs.trees import Amounts
 from harness.codegen.costs.walk import Handler, Walk, body_of, name_of
 from harness.codegen.ir.walk import functions_of
 from harness.codegen.payloads.arguments import BUFFER, is_workspace
 
 
-@dataclass(frozen=True)
-class KnownInputs:
-    """What a caller knows of a kernel's arguments; buffers go by their name, else `arg0`, `arg1` …"""
-
-    contents: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """Integers in a buffer, such as cumulative sequence lengths."""
-    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """Shapes of arguments whose types have dynamic sizes."""
-    points: Mapping[str, int] = field(default_factory=dict)
-    """Grid points of each kernel that takes a range of them as two index arguments, first and end."""
-
-
 def count(
     module: ir.Module,
     *,
     known: Mapping[str, np.ndarray] | None = None,
-    shapes: Mapping[str, tuple[int, ...]] | None = None,
     points: Mapping[str, int] | None = None,
     operations: Mapping[str, Handler] | None = None,
 ) -> tuple[KernelCosts, ...]:
@@ -42,19 +28,18 @@ def count(
 
     Args:
         module: kernels at any stage before the LLVM dialect; its context must be alive.
-        known: integers in buffers, by name, where they decide what is executed.
-        shapes: shapes of arguments with dynamic sizes, by name.
-        points: size of the grid of each kernel that computes a range of grid points.
+        known: integers in buffers, such as cumulative sequence lengths, where they decide what is executed;
+            buffers go by their name, else `arg0`, `arg1` …
+        points: size of the grid of each kernel that takes a range of it as two index arguments.
         operations: how to count operations that this package does not know, by name.
 
     Raises:
         NotCountable: an operation is not known, or what it executes depends on something that is not.
     """
-    inputs = KnownInputs(known or {}, shapes or {}, points or {})
     handlers = {**OPERATIONS, **(operations or {})}
     _refuse_late_stages(module)
     defined = [function for function in functions_of(module) if list(function.regions[0].blocks)]
-    return tuple(_count_kernel(function, inputs, handlers) for function in defined)
+    return tuple(_count_kernel(function, known or {}, points or {}, handlers) for function in defined)
 
 
 def _refuse_late_stages(module: ir.Module) -> None:
@@ -66,7 +51,12 @@ def _refuse_late_stages(module: ir.Module) -> None:
         raise NotCountable("llvm.func: the llvm dialect has jumps instead of loops; count an earlier stage")
 
 
-def _count_kernel(function: func.FuncOp, inputs: KnownInputs, handlers: Mapping[str, Handler]) -> KernelCosts:
+def _count_kernel(
+    function: func.FuncOp,
+    known: Mapping[str, np.ndarray],
+    points: Mapping[str, int],
+    handlers: Mapping[str, Handler],
+) -> KernelCosts:
     name = ir.StringAttr(function.attributes["sym_name"]).value
     walk = Walk(handlers)
     arguments = list(function.arguments)
@@ -74,8 +64,8 @@ def _count_kernel(function: func.FuncOp, inputs: KnownInputs, handlers: Mapping[
     anything_named = any(BUFFER in own for own in attributes)
     for number, (argument, own) in enumerate(zip(arguments, attributes, strict=True)):
         if is_memory(argument.type):
-            walk.define(argument, _argument(number, argument.type, own, anything_named, inputs))
-    _define_range(walk, name, arguments, inputs)
+            walk.define(argument, _argument(number, argument.type, own, anything_named, known))
+    _define_range(walk, name, arguments, points)
     try:
         tree = walk.block(body_of(function))
         amounts = tree.amounts(Bindings({}))
@@ -92,7 +82,11 @@ def _argument_attributes(function: func.FuncOp) -> list[ir.DictAttr]:
 
 
 def _argument(
-    number: int, kind: ir.Type, attributes: ir.DictAttr, anything_named: bool, inputs: KnownInputs
+    number: int,
+    kind: ir.Type,
+    attributes: ir.DictAttr,
+    anything_named: bool,
+    known: Mapping[str, np.ndarray],
 ) -> Memory:
     """Return the memory of an argument; beside named ones, one without a name is scratch of a thread."""
     name = ir.StringAttr(attributes[BUFFER]).value if BUFFER in attributes else f"arg{number}"
@@ -102,32 +96,17 @@ def _argument(
         level = Level.ARGUMENT
     else:
         level = Level.SCRATCH
-    buffer = Buffer(level, name, inputs.contents.get(name))
-    return Memory(buffer, _argument_shape(name, kind, inputs), kind.element_type)
+    reason = f"a size of {name!r} is known only at run time"
+    shape: list[Expression] = [Unknown(reason) if size == DYNAMIC else Constant(size) for size in kind.shape]
+    return Memory(Buffer(level, name, known.get(name)), tuple(shape), kind.element_type)
 
 
-def _argument_shape(name: str, kind: ir.Type, inputs: KnownInputs) -> tuple[Expression, ...]:
-    """Return an argument's shape; sizes that nobody tells are unknown."""
-    shape = inputs.shapes.get(name)
-    if shape is None and name in inputs.contents:
-        shape = inputs.contents[name].shape
-    sizes: list[Expression] = []
-    for position, size in enumerate(kind.shape):
-        if size != DYNAMIC:
-            sizes.append(Constant(size))
-        elif shape is not None:
-            sizes.append(Constant(shape[position]))
-        else:
-            sizes.append(Unknown(f"the size of dimension {position} of {name!r} is dynamic; pass its shape"))
-    return tuple(sizes)
-
-
-def _define_range(walk: Walk, name: str, arguments: list[ir.Value], inputs: KnownInputs) -> None:
+def _define_range(walk: Walk, name: str, arguments: list[ir.Value], points: Mapping[str, int]) -> None:
     """Define the index arguments of a kernel that computes a range of its grid: all of it."""
     indices = [argument for argument in arguments if isinstance(argument.type, ir.IndexType)]
-    if len(indices) == 2 and name in inputs.points:
+    if len(indices) == 2 and name in points:
         walk.define(indices[0], Constant(0))
-        walk.define(indices[1], Constant(inputs.points[name]))
+        walk.define(indices[1], Constant(points[name]))
         return
     for argument in indices:
         reason = (
@@ -152,7 +131,12 @@ def _costs(name: str, amounts: Amounts) -> Costs:
     for key, moved in amounts.items():
         if not isinstance(key, Read | Written):
             continue
-        buffer, traffic = _moved(name, key, moved)
+        buffer, is_read = key.buffer, isinstance(key, Read)
+        if buffer.contents is not None and not is_read:
+            raise NotCountable(
+                f"kernel {name}: it writes to {buffer.name!r}, whose contents were given as known"
+            )
+        traffic = Traffic(read=moved) if is_read else Traffic(written=moved)
         if buffer.level in temporary:
             temporary[buffer.level] += traffic
         else:
@@ -168,13 +152,3 @@ def _costs(name: str, amounts: Amounts) -> Costs:
         scratch=temporary[Level.SCRATCH],
         undetermined=temporary[Level.UNDETERMINED],
     )
-
-
-def _moved(kernel: str, key: Read | Written, moved: int) -> tuple[Buffer, Traffic]:
-    if isinstance(key, Read):
-        return key.buffer, Traffic(read=moved)
-    if key.buffer.contents is not None:
-        raise NotCountable(
-            f"kernel {kernel}: it writes to {key.buffer.name!r}, whose contents were given as known"
-        )
-    return key.buffer, Traffic(written=moved)

@@ -1,33 +1,29 @@
 """Cost trees: a kernel's loops and branches with what a pass through each of them executes.
 
 A tree is built once from the IR and then evaluated.  Whatever does not depend on a loop's variable is
-multiplied by the number of iterations, what is periodic in it is evaluated for one period, and only the rest
-is evaluated iteration by iteration; results are remembered by the values of the variables they depend on.
+multiplied by the number of iterations, and only the rest is evaluated iteration by iteration; results are
+remembered by the values of the variables they depend on.
 """
 
-import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.codegen.costs.costs import NotCountable
-from harness.codegen.costs.expressions import (
-    Bindings,
-    Constant,
-    Dependent,
-    Expression,
-    Variable,
-    common_period,
-    variables_of,
-)
+from harness.codegen.costs.expressions import Bindings, Constant, Expression, Variable, variables_of
 
 Amounts = Mapping[Hashable, int]
 """How much of each counted thing: keys are opaque here."""
 
+Bounds = tuple[Expression, Expression, Expression]
+"""Where a loop starts, ends, and its step."""
 
-class CostTree(Dependent, ABC):
+
+class CostTree(ABC):
     """What a piece of a kernel executes."""
+
+    variables: frozenset[Variable] = frozenset()
 
     @abstractmethod
     def amounts(self, bindings: Bindings) -> Amounts:
@@ -59,10 +55,6 @@ class Sequence_(CostTree):  # noqa: N801 - Sequence is taken
         """Add up the parts."""
         return _sum((part.amounts(bindings), 1) for part in self.parts)
 
-    def period(self, variable: Variable) -> int | None:
-        """Return a common period of the parts."""
-        return common_period(self.parts, variable)
-
 
 class Branch(CostTree):
     """One thing or another."""
@@ -77,10 +69,6 @@ class Branch(CostTree):
         if_true, if_false = self.branches
         return (if_true if bindings.value_of(self.condition) else if_false).amounts(bindings)
 
-    def period(self, variable: Variable) -> int | None:
-        """Return a common period of condition and branches."""
-        return common_period([self.condition, *self.branches], variable)
-
 
 @dataclass(frozen=True)
 class Carried:
@@ -92,14 +80,10 @@ class Carried:
 
 
 class Loop(CostTree):
-    """A body for `variable` from `lower` to `upper` in steps of `step`."""
+    """A body for `variable` from a lower to an upper bound in steps."""
 
     def __init__(
-        self,
-        variable: Variable,
-        bounds: tuple[Expression, Expression, Expression],
-        body: CostTree,
-        carried: Sequence[Carried] = (),
+        self, variable: Variable, bounds: Bounds, body: CostTree, carried: Sequence[Carried] = ()
     ) -> None:
         self.variable = variable
         self.bounds = bounds
@@ -122,57 +106,33 @@ class Loop(CostTree):
             self._remembered[key] = self._evaluated(bindings)
         return self._remembered[key]
 
-    def period(self, variable: Variable) -> int | None:
-        """Return a common period of bounds, initial values and body."""
-        if variable not in self.variables:
-            return 1
-        needed: list[Dependent] = [*self.bounds, self.body]
-        if self._follows_carried:
-            needed += [part for integer in self.carried for part in (integer.initial, integer.next)]
-        return common_period(needed, variable)
-
     def _evaluated(self, bindings: Bindings) -> Amounts:
         iterations = loop_range(self.bounds, bindings)
         if self._follows_carried:
             passes = carried_iterations(self.variable, iterations, self.carried, bindings)
             return _sum((self.body.amounts(current), 1) for current in passes)
-        distinct = self._distinct(iterations)
+        distinct = iterations if self.variable in self.body.variables else iterations[:1]
         return _sum(
             (
-                self.body.amounts(bindings.with_values({self.variable: iterations[number]})),
-                len(iterations[number::distinct]),
+                self.body.amounts(bindings.with_values({self.variable: number})),
+                len(iterations) // len(distinct),
             )
-            for number in range(distinct)
+            for number in distinct
         )
 
-    def _distinct(self, iterations: range) -> int:
-        """Return after how many iterations the costs repeat."""
-        period = self.body.period(self.variable)
-        if period is None or (period > 1 and iterations.start < 0):
-            return len(iterations)
-        return min(len(iterations), period // math.gcd(period, iterations.step))
 
+def final_value(variable: Variable, bounds: Bounds, carried: Sequence[Carried], position: int) -> Expression:
+    """Return what an integer that a loop carries is after the loop."""
 
-class FinalValue(Expression):
-    """What an integer that a loop carries is after the loop."""
-
-    def __init__(self, loop: Loop, carried: Sequence[Carried], position: int) -> None:
-        self.loop = loop
-        self.carried = carried
-        self.position = position
-        own = {loop.variable, *(integer.variable for integer in carried)}
-        parts = [part for integer in carried for part in (integer.initial, integer.next)]
-        self.variables = variables_of([*loop.bounds, *parts]) - own
-
-    def value(self, bindings: Bindings) -> int:
-        """Follow the carried integers through all iterations."""
-        followed = self.carried[self.position]
-        iterations = loop_range(self.loop.bounds, bindings)
-        passes = carried_iterations(self.loop.variable, iterations, self.carried, bindings)
-        final = bindings.value_of(followed.initial)
-        for current in passes:
-            final = current.value_of(followed.next)
+    def evaluate(bindings: Bindings) -> int:
+        final = bindings.value_of(carried[position].initial)
+        for current in carried_iterations(variable, loop_range(bounds, bindings), carried, bindings):
+            final = current.value_of(carried[position].next)
         return final
+
+    own = {variable, *(integer.variable for integer in carried)}
+    parts = [part for integer in carried for part in (integer.initial, integer.next)]
+    return Expression(evaluate, variables_of([*bounds, *parts]) - own)
 
 
 def sequence(parts: Iterable[CostTree]) -> CostTree:
@@ -196,12 +156,7 @@ def branch(condition: Expression, if_true: CostTree, if_false: CostTree) -> Cost
     return Branch(condition, if_true, if_false)
 
 
-def loop(
-    variable: Variable,
-    bounds: tuple[Expression, Expression, Expression],
-    body: CostTree,
-    carried: Sequence[Carried] = (),
-) -> CostTree:
+def loop(variable: Variable, bounds: Bounds, body: CostTree, carried: Sequence[Carried] = ()) -> CostTree:
     """Return a loop, multiplied out where its bounds and its body are fixed."""
     if isinstance(body, Fixed):
         if not body.fixed:
@@ -220,10 +175,10 @@ def nest(variables: Sequence[Variable], sizes: Sequence[Expression], body: CostT
 
 def repeated(count: Expression, body: CostTree) -> CostTree:
     """Return a tree executed `count` times."""
-    return loop(Variable(), (Constant(0), count, Constant(1)), body)
+    return nest([Variable()], [count], body)
 
 
-def loop_range(bounds: tuple[Expression, Expression, Expression], bindings: Bindings) -> range:
+def loop_range(bounds: Bounds, bindings: Bindings) -> range:
     """Return the values of a loop's variable; raises `NotCountable` for a step that is not positive."""
     lower, upper, step = (bindings.value_of(bound) for bound in bounds)
     if step <= 0:

@@ -4,16 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mlir import ir
-from mlir.dialects import tensor
 
 from harness.codegen.ir import builder as b
 from harness.codegen.ir.constants import constant_of_fill
 from harness.codegen.payloads.arguments import UNDOES_PADDING
 from harness.codegen.rewrites.consumer_rewriting import RunningSoftmax, Tags, demanded_values
 from harness.codegen.rewrites.dependencies import needed_by
-from harness.codegen.rewrites.dimensions import sizes_of
 from harness.codegen.rewrites.errors import RewriteRefusedError
-from harness.codegen.rewrites.plan import TilingPlan
+from harness.codegen.rewrites.plan import TilingPlan, check_not_continued
 from harness.codegen.rewrites.structured import place_of, view_of
 
 
@@ -54,12 +52,14 @@ def carried_tensors(
             (softmax.total, softmax.initial_total),
         ):
             is_needed = value in keep or bool(list(value.uses))
+            if is_needed:
+                check_not_continued(plan, softmax.operation, initial)
             tensors.append(_carried(value, tags, initial, is_exported=is_needed, is_root_result=False))
     originals = [each.original for each in tensors]
     for value in keep:
         if value not in originals:
             _check_known_in_tiles(value, running)
-            initial = _own_place(value) or tensor.empty(sizes_of(value), value.type.element_type)
+            initial = _own_place(value) or b.empty_like(value)
             tensors.append(_carried(value, _tags_of(plan, value, stop), initial, is_root_result=False))
     for each in tensors:
         if each.is_exported:
@@ -79,7 +79,7 @@ def _root_results(plan: TilingPlan, *, is_rescaled: bool) -> list[Carried]:
     ):
         init = plan.view.operation.operands[operand]
         if is_rescaled and constant_of_fill(init) != 0.0:
-            zeros = b.filled(0.0, sizes_of(value), b.dtype_of(value))
+            zeros = b.filled(0.0, b.sizes_of(value), b.dtype_of(value))
             tensors.append(replace(_carried(value, loops, init), initial=zeros, addend=init))
         else:
             tensors.append(_carried(value, loops, init))

@@ -16,7 +16,6 @@ from harness.codegen.dialect import operations as attn
 from harness.codegen.ir import builder as b
 from harness.codegen.payloads.arguments import UNDOES_PADDING
 from harness.codegen.rewrites.dependencies import needed_by
-from harness.codegen.rewrites.dimensions import sizes_of
 from harness.codegen.rewrites.errors import RewriteRefusedError
 from harness.codegen.rewrites.structured import StructuredView, view_of
 
@@ -63,10 +62,10 @@ def running_softmaxes(
 
 def rescaled_init(correction: ir.Value, init: ir.Value) -> ir.Value:
     """Return `diag(correction) · init` at the current insertion point."""
-    rows = sizes_of(correction)
+    rows = b.sizes_of(correction)
     dtype = b.dtype_of(init)
     matrix = attn.diag(correction, b.empty([*rows, rows[-1]], dtype)).matrix
-    zeros = b.filled(0.0, sizes_of(init), dtype)
+    zeros = b.filled(0.0, b.sizes_of(init), dtype)
     return attn.batch_matmul(matrix, init, zeros).product
 
 

@@ -6,7 +6,7 @@ its own.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mlir import ir
 from mlir.dialects import func, scf
@@ -15,7 +15,7 @@ from harness.codegen.ir.walk import terminator_of
 from harness.codegen.rewrites.dependencies import Copies, copy_with, operands_within, producers_in
 from harness.codegen.rewrites.errors import RewriteRefusedError
 from harness.codegen.rewrites.structured import place_of
-from harness.codegen.rewrites.workspaces import Workspace
+from harness.codegen.rewrites.workspaces import Workspace, kernel_function
 
 
 @dataclass(frozen=True)
@@ -49,21 +49,11 @@ def split_grid(function: func.FuncOp, kernels: Sequence[Kernel], dimensions: Seq
     before, written = None, {number for kernel in kernels for number in kernel.writes}
     left = tuple(number for number in range(len(grid.outputs)) if number not in written)
     for kernel in kernels:
-        writes = kernel.writes if kernel.leaves is not None else left
+        own = kernel if kernel.leaves is not None else replace(kernel, writes=left)
         with ir.InsertionPoint(function), function.location:
-            _build(grid, _part_of(grid, kernel, writes, before))
+            _build(grid, own, before)
         before = kernel.leaves
     function.operation.erase()
-
-
-@dataclass(frozen=True)
-class _Argument:
-    """An argument of a kernel."""
-
-    type: ir.Type
-    attributes: ir.DictAttr
-    original: ir.Value | None = None
-    """The argument that it is of the function that is split; None for a workspace."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +62,15 @@ class _Grid:
 
     function: func.FuncOp
     forall: ir.OpView
-    points: tuple[int, ...]
-    """Iterations along each of its axes."""
     tile: ir.RankedTensorType
     """Type of all tiles handed on."""
     dimensions: tuple[str, ...]
     """Names of a tile's dimensions."""
+
+    @property
+    def points(self) -> tuple[int, ...]:
+        """Iterations along each of its axes."""
+        return tuple(ir.DenseI64ArrayAttr(self.forall.attributes["staticUpperBound"]))
 
     @property
     def body(self) -> ir.Block:
@@ -88,47 +81,13 @@ class _Grid:
         """The arguments of the function that the grid's results are written to."""
         return list(self.forall.operands)[-len(self.forall.results) :]
 
-    @property
-    def insertions(self) -> list[ir.OpView]:
-        """What puts the tiles of a point in their places, one for each output."""
-        return list(terminator_of(self.body).regions[0].blocks[0].operations)
-
-    def argument(self, original: ir.Value) -> _Argument:
-        """Return an argument of the function as one of a kernel."""
-        attributes = self.function.arg_attrs[ir.BlockArgument(original).arg_number]
-        return _Argument(original.type, ir.DictAttr(attributes), original)
+    def insertions(self, outputs: Sequence[int]) -> list[ir.OpView]:
+        """Return what puts the tiles of a point in their places."""
+        every = list(terminator_of(self.body).regions[0].blocks[0].operations)
+        return [every[number] for number in outputs]
 
     def workspace(self, name: str) -> Workspace:
-        """Return the memory of this name."""
         return Workspace(name, self.points, self.tile, self.dimensions)
-
-    def workspace_argument(self, name: str) -> _Argument:
-        """Return a workspace as an argument of a kernel."""
-        workspace = self.workspace(name)
-        return _Argument(workspace.type, workspace.attributes)
-
-
-@dataclass(frozen=True)
-class _Part:
-    """What one kernel takes over of the grid."""
-
-    name: str
-    operations: tuple[ir.OpView, ...]
-    """What it executes, in order: outside the grid, then within."""
-    reads: frozenset[ir.Value]
-    """What these operations read."""
-    finds: HandedOn | None
-    """What it reads that the kernel before it has left."""
-    leaves: HandedOn | None
-    writes: tuple[int, ...]
-    """Which of the grid's results it writes."""
-
-    @property
-    def reads_another_workspace(self) -> bool:
-        """Whether it finds its tile elsewhere than where it leaves one."""
-        if self.finds is None:
-            return False
-        return self.leaves is None or self.leaves.workspace != self.finds.workspace
 
 
 def _grid_of(function: func.FuncOp, kernels: Sequence[Kernel], dimensions: Sequence[str]) -> _Grid:
@@ -136,99 +95,70 @@ def _grid_of(function: func.FuncOp, kernels: Sequence[Kernel], dimensions: Seque
     forall = next((op for op in function.entry_block.operations if op.name == "scf.forall"), None)
     if forall is None:
         raise RewriteRefusedError(function, "its body is not one grid loop")
-    points = tuple(ir.DenseI64ArrayAttr(forall.attributes["staticUpperBound"]))
-    if ir.ShapedType.get_dynamic_size() in points:
-        raise RewriteRefusedError(forall, "the number of its tiles is known only at run time")
     types = {str(kernel.leaves.tile.type): kernel.leaves.tile.type for kernel in kernels if kernel.leaves}
     if len(types) != 1:
         names = ", ".join(sorted(types))
         raise RewriteRefusedError(forall, f"tiles of types {names} cannot share a workspace")
     (tile,) = types.values()
-    return _Grid(function, forall, points, tile, tuple(dimensions))
+    return _Grid(function, forall, tile, tuple(dimensions))
 
 
-def _part_of(grid: _Grid, kernel: Kernel, writes: tuple[int, ...], before: HandedOn | None) -> _Part:
-    """Return what a kernel does, given what the kernel before it leaves."""
-    insertions = [grid.insertions[number] for number in writes]
-    wanted = [value for insertion in insertions for value in insertion.operands]
+def _build(grid: _Grid, kernel: Kernel, before: HandedOn | None) -> None:
+    """Build a kernel at the current insertion point, after one that leaves `before`."""
+    wanted = [value for insertion in grid.insertions(kernel.writes) for value in insertion.operands]
+    left = []
     if kernel.leaves is not None:
         wanted.append(kernel.leaves.tile)
-    operations = _needed(grid, wanted, before)
-    reads = frozenset(value for operation in operations for value in operands_within(operation)).union(wanted)
+        left.append(grid.workspace(kernel.leaves.workspace))
+    computed = frozenset() if before is None else frozenset([before.tile])
+    operations = producers_in([grid.function.entry_block, grid.body], wanted, computed)
+    reads = {value for operation in operations for value in operands_within(operation)}.union(wanted)
     finds = before if before is not None and before.tile in reads else None
-    return _Part(kernel.name, operations, reads, finds, kernel.leaves, writes)
-
-
-def _needed(grid: _Grid, values: Sequence[ir.Value], before: HandedOn | None) -> tuple[ir.OpView, ...]:
-    """Return the operations that compute values from the tile that the kernel before leaves, in order."""
-    handed_on: frozenset[ir.Value] = frozenset() if before is None else frozenset([before.tile])
-    return producers_in([grid.function.entry_block, grid.body], values, handed_on)
-
-
-def _arguments(grid: _Grid, part: _Part) -> list[_Argument]:
-    """Return a kernel's arguments: a workspace that it only reads, its inputs, what it writes."""
-    only_read: list[_Argument] = []
-    if part.finds is not None and part.reads_another_workspace:
-        only_read = [grid.workspace_argument(part.finds.workspace)]
-    outputs = grid.outputs
-    inputs = [each for each in grid.function.arguments if each in part.reads and each not in outputs]
-    return [*only_read, *map(grid.argument, inputs), *_written(grid, part)]
-
-
-def _written(grid: _Grid, part: _Part) -> list[_Argument]:
-    """Return what a kernel writes: its workspace, then outputs."""
-    left = [] if part.leaves is None else [grid.workspace_argument(part.leaves.workspace)]
-    return [*left, *(grid.argument(grid.outputs[number]) for number in part.writes)]
-
-
-def _build(grid: _Grid, part: _Part) -> None:
-    """Build a kernel at the current insertion point."""
-    arguments = _arguments(grid, part)
-    types = [argument.type for argument in arguments]
-    count = len(_written(grid, part))
-    function = func.FuncOp(part.name, (types, types[-count:]))
-    function.arg_attrs = [argument.attributes for argument in arguments]
-    block = function.add_entry_block()
+    only_read = []
+    if finds is not None and grid.workspace(finds.workspace) not in left:
+        only_read.append(grid.workspace(finds.workspace))
+    inputs = [each for each in grid.function.arguments if each in reads and each not in grid.outputs]
+    written = [*left, *(grid.outputs[number] for number in kernel.writes)]
+    block = kernel_function(kernel.name, grid.function, [*only_read, *inputs, *written], len(written))
     values = list(block.arguments)
-    copies = {
-        argument.original: value
-        for argument, value in zip(arguments, values, strict=True)
-        if argument.original is not None
-    }
+    places = values[len(values) - len(written) :]
+    copies: Copies = dict(zip(inputs, values[len(only_read) :], strict=False))
+    copies.update(zip(written[len(left) :], places[len(left) :], strict=True))
     with ir.InsertionPoint(block):
-        for operation in part.operations:
+        for operation in operations:
             if operation.operation.block != grid.body:
                 copy_with(operation, copies)
         axes = len(grid.points)
-        loop = scf.ForallOp([0] * axes, grid.points, [1] * axes, values[-count:])
+        loop = scf.ForallOp([0] * axes, grid.points, [1] * axes, places)
         with ir.InsertionPoint(loop.body):
-            _build_iteration(grid, part, copies, loop, values[0] if part.reads_another_workspace else None)
+            if finds is not None:
+                memory = values[0] if only_read else loop.inner_iter_args[0]
+                point = list(loop.induction_variables)
+                copies[finds.tile] = grid.workspace(finds.workspace).block(memory, point)
+            _build_iteration(grid, kernel, operations, copies, loop)
         func.ReturnOp(list(loop.results))
 
 
 def _build_iteration(
-    grid: _Grid, part: _Part, copies: Copies, loop: scf.ForallOp, only_read: ir.Value | None
+    grid: _Grid, kernel: Kernel, operations: Sequence[ir.OpView], copies: Copies, loop: scf.ForallOp
 ) -> None:
     """Build what a kernel does at one point of the grid."""
     point, written = list(loop.induction_variables), list(loop.inner_iter_args)
     before, axes = list(grid.body.arguments), len(point)
     copies.update(zip(before[:axes], point, strict=True))
-    outputs = written[len(written) - len(part.writes) :]
-    copies.update(zip((before[axes + number] for number in part.writes), outputs, strict=True))
-    if part.finds is not None:
-        memory = written[0] if only_read is None else only_read
-        copies[part.finds.tile] = grid.workspace(part.finds.workspace).block(memory, point)
-    if part.leaves is not None:
-        place = place_of(part.leaves.tile)
+    outputs = written[len(written) - len(kernel.writes) :]
+    copies.update(zip((before[axes + number] for number in kernel.writes), outputs, strict=True))
+    if kernel.leaves is not None:
+        place = place_of(kernel.leaves.tile)
         if isinstance(place, ir.OpResult) and place.owner.name == "tensor.empty":
-            copies[place] = grid.workspace(part.leaves.workspace).block(written[0], point)
-    for operation in part.operations:
+            copies[place] = grid.workspace(kernel.leaves.workspace).block(written[0], point)
+    for operation in operations:
         is_replaced = any(result in copies for result in operation.results)
         if operation.operation.block == grid.body and not is_replaced:
             copy_with(operation, copies)
     in_parallel = scf.InParallelOp()
     with ir.InsertionPoint(in_parallel.block):
-        if part.leaves is not None:
-            grid.workspace(part.leaves.workspace).put(copies[part.leaves.tile], written[0], point)
-        for number in part.writes:
-            copy_with(grid.insertions[number], copies)
+        if kernel.leaves is not None:
+            grid.workspace(kernel.leaves.workspace).put(copies[kernel.leaves.tile], written[0], point)
+        for insertion in grid.insertions(kernel.writes):
+            copy_with(insertion, copies)

@@ -12,8 +12,8 @@ from types import MappingProxyType
 from mlir import ir
 from mlir.dialects import tensor
 
-from harness.codegen.rewrites.dimensions import loop_ranges
-from harness.codegen.rewrites.errors import RewriteRefusedError, describe
+from harness.codegen.ir.walk import producer_of
+from harness.codegen.rewrites.errors import RewriteRefusedError
 from harness.codegen.rewrites.ranges import Ranges, extract, is_whole, kept_sizes
 from harness.codegen.rewrites.reshapes import source_tile
 from harness.codegen.rewrites.structured import StructuredView, view_of
@@ -33,28 +33,12 @@ class FusionRules:
     rewrite_operands: Mapping[ir.Operation, OperandRewrite] = field(default_factory=dict)
 
 
-@dataclass
-class FusionLog:
-    """What happened, for whoever wants to know why something stayed outside."""
-
-    fused: list[str] = field(default_factory=list)
-    sliced: list[str] = field(default_factory=list)
-    """Producers that stayed outside, each with the reason."""
-
-
 class TileBuilder:
     """Builds tiles at the current insertion point; one builder per region, as tiles are remembered."""
 
-    def __init__(
-        self,
-        rules: FusionRules,
-        log: FusionLog,
-        *,
-        destinations: Mapping[ir.Value, ir.Value] | None = None,
-    ) -> None:
+    def __init__(self, rules: FusionRules, destinations: Mapping[ir.Value, ir.Value]) -> None:
         self.rules = rules
-        self.log = log
-        self.destinations = dict(destinations or {})
+        self.destinations = destinations
         """Tensors that loops around this region carry, by the value that they start as."""
         self._tiles: dict[tuple[object, ...], ir.Value] = {}
         self._operations: dict[tuple[object, ...], list[ir.Value]] = {}
@@ -88,36 +72,29 @@ class TileBuilder:
             if rewrite is not None:
                 tiles = rewrite(view, loops, tiles)
             self._operations[key] = view.build(tiles, loops)
-            self.log.fused.append(view.operation.name)
         return self._operations[key]
 
     def _build(self, value: ir.Value, ranges: Ranges) -> ir.Value:
-        place = self.destinations.get(value, value)
-        producer = ir.OpResult(value).owner.opview if isinstance(value, ir.OpResult) else None
+        producer = producer_of(value)
         if producer is None or value in self.destinations:
-            return extract(place, ranges)
+            return extract(self.destinations.get(value, value), ranges)
         if producer.name == "tensor.empty":
             return tensor.empty(kept_sizes(ranges), value.type.element_type)
         is_needed_whole = is_whole(ranges) and not self.rules.recompute
         if is_needed_whole and producer.name != "linalg.fill":
             return value
         if producer.operation in self.rules.stop:
-            return self._slice(producer, value, ranges, "it is a stop operation")
+            return extract(value, ranges)
         view = view_of(producer)
         if view is not None:
             result = ir.OpResult(value).result_number
-            loops = loop_ranges(view, result, ranges)
+            loops = view.ranges(dict(zip(view.result_loops[result], ranges, strict=True)))
             _refuse_partial_softmax(view, result, ranges)
             return self.operation(view, loops)[result]
         moved = source_tile(producer, ranges)
-        if moved is None or isinstance(moved, str):
-            return self._slice(producer, value, ranges, moved or "it is not an operation that can be tiled")
-        self.log.fused.append(producer.name)
+        if moved is None:
+            return extract(value, ranges)
         return moved.finish(self.tile(moved.source, moved.ranges))
-
-    def _slice(self, producer: ir.OpView, value: ir.Value, ranges: Ranges, reason: str) -> ir.Value:
-        self.log.sliced.append(f"{describe(producer)}: {reason}")
-        return extract(self.destinations.get(value, value), ranges)
 
     def _key(self, value: ir.Value, ranges: Ranges) -> tuple[object, ...]:
         return (value, *(part.key() for part in ranges))

@@ -20,7 +20,7 @@ from harness.codegen.payloads.padding import padded
 from harness.codegen.rewrites.dependencies import Copies, copy_with, operands_within, producers_in
 from harness.codegen.rewrites.errors import RewriteRefusedError
 from harness.codegen.rewrites.simplifications import erase_unused
-from harness.codegen.rewrites.workspaces import Workspace
+from harness.codegen.rewrites.workspaces import Workspace, kernel_function
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,20 @@ def distribute_loop(loop: ir.OpView, names: tuple[str, str], tiles: Sequence[Ite
     what the loop carries.
     """
     nest = _nest_of(loop)
-    workspaces = [_workspace(nest, tile) for tile in tiles]
+    workspaces = [
+        Workspace(
+            tile.workspace,
+            nest.points,
+            ir.RankedTensorType.get(tile.kept, tile.tile.type.element_type),
+            tile.dimensions,
+        )
+        for tile in tiles
+    ]
+    values = [tile.tile for tile in tiles]
     with ir.InsertionPoint(nest.function), loop.location:
-        _build_first(nest, names[0], tiles, workspaces)
-    _change_to_second(nest, names[1], tiles, workspaces)
+        _build_first(nest, names[0], values, workspaces)
+        _build_second(nest, names[1], values, workspaces)
+    nest.function.operation.erase()
 
 
 @dataclass(frozen=True)
@@ -69,13 +79,8 @@ class _Nest:
     @property
     def point(self) -> list[ir.Value]:
         """The coordinates of a point, then the iteration."""
-        axes = len(self.points) - 1
         _, of_grid, of_loop = self.blocks
-        return [*list(of_grid.arguments)[:axes], of_loop.arguments[0]]
-
-    def attributes(self, argument: ir.Value) -> ir.DictAttr:
-        """Return the attributes of one of the function's arguments."""
-        return ir.DictAttr(self.function.arg_attrs[ir.BlockArgument(argument).arg_number])
+        return [*list(of_grid.arguments)[: len(self.points) - 1], of_loop.arguments[0]]
 
 
 def _nest_of(loop: ir.OpView) -> _Nest:
@@ -86,45 +91,31 @@ def _nest_of(loop: ir.OpView) -> _Nest:
     first, end, step = (constant_index(bound) for bound in ForLoop(loop).bounds)
     if (first, step) != (0, 1) or end is None:
         raise RewriteRefusedError(loop, "it does not count from 0 to a known number")
-    points = tuple(ir.DenseI64ArrayAttr(grid.attributes["staticUpperBound"]))
-    if ir.ShapedType.get_dynamic_size() in points:
-        raise RewriteRefusedError(grid, "the number of its tiles is known only at run time")
-    return _Nest(function, grid, loop, (*points, end))
+    return _Nest(function, grid, loop, (*ir.DenseI64ArrayAttr(grid.attributes["staticUpperBound"]), end))
 
 
-def _workspace(nest: _Nest, tile: IterationTile) -> Workspace:
-    kept = ir.RankedTensorType.get(tile.kept, tile.tile.type.element_type)
-    return Workspace(tile.workspace, nest.points, kept, tile.dimensions)
-
-
-def _build_first(
-    nest: _Nest, name: str, tiles: Sequence[IterationTile], workspaces: Sequence[Workspace]
-) -> None:
+def _build_first(nest: _Nest, name: str, tiles: Sequence[ir.Value], workspaces: Sequence[Workspace]) -> None:
     """Build the kernel that computes the tiles, at the current insertion point."""
-    needed = producers_in(nest.blocks, [tile.tile for tile in tiles])
+    needed = producers_in(nest.blocks, tiles)
     reads = frozenset(value for operation in needed for value in operands_within(operation))
     _check_independent(nest, reads)
-    originals = [argument for argument in nest.function.arguments if argument in reads]
-    types = [*(argument.type for argument in originals), *(workspace.type for workspace in workspaces)]
-    function = func.FuncOp(name, (types, types[len(originals) :]))
-    attributes = [workspace.attributes for workspace in workspaces]
-    function.arg_attrs = [*map(nest.attributes, originals), *attributes]
-    block = function.add_entry_block()
+    inputs = [argument for argument in nest.function.arguments if argument in reads]
+    block = kernel_function(name, nest.function, [*inputs, *workspaces], len(workspaces))
     arguments = list(block.arguments)
-    copies: Copies = dict(zip(originals, arguments[: len(originals)], strict=True))
+    copies: Copies = dict(zip(inputs, arguments, strict=False))
     outside = nest.function.entry_block
     with ir.InsertionPoint(block):
         for operation in needed:
             if operation.operation.block == outside:
                 copy_with(operation, copies)
         count = len(nest.points)
-        grid = scf.ForallOp([0] * count, nest.points, [1] * count, arguments[len(originals) :])
+        grid = scf.ForallOp([0] * count, nest.points, [1] * count, arguments[len(inputs) :])
         with ir.InsertionPoint(grid.body):
             copies.update(zip(nest.point, grid.induction_variables, strict=True))
             for operation in needed:
                 if operation.operation.block != outside:
                     copy_with(operation, copies)
-            _leave([copies[tile.tile] for tile in tiles], workspaces, grid)
+            _leave([copies[tile] for tile in tiles], workspaces, grid)
         func.ReturnOp(list(grid.results))
 
 
@@ -155,38 +146,18 @@ def _first_of(value: ir.Value, sizes: Sequence[int]) -> ir.Value:
     return value if is_whole else b.slice_of(value, [0] * len(sizes), list(sizes))
 
 
-def _change_to_second(
-    nest: _Nest, name: str, tiles: Sequence[IterationTile], workspaces: Sequence[Workspace]
-) -> None:
-    """Let the loop find the tiles in memory; the function has the workspaces as its first arguments then."""
+def _build_second(nest: _Nest, name: str, tiles: Sequence[ir.Value], workspaces: Sequence[Workspace]) -> None:
+    """Build the kernel whose loop finds the tiles in memory; its first arguments are the workspaces."""
     entry, _, body = nest.blocks
-    location = nest.loop.location
-    memories = [entry.add_argument(workspace.type, location) for workspace in workspaces]
-    with ir.InsertionPoint.at_block_begin(body), location:
+    before = list(entry.arguments)
+    memories = [entry.add_argument(workspace.type, nest.loop.location) for workspace in workspaces]
+    with ir.InsertionPoint.at_block_begin(body):
         for tile, workspace, memory in zip(tiles, workspaces, memories, strict=True):
-            kept = workspace.block(memory, nest.point)
-            tile.tile.replace_all_uses_with(padded(kept, tile.tile.type.shape))
-    attributes = {
-        **{argument: nest.attributes(argument) for argument in list(entry.arguments)[: -len(memories)]},
-        **{memory: own.attributes for memory, own in zip(memories, workspaces, strict=True)},
-    }
+            tile.replace_all_uses_with(padded(workspace.block(memory, nest.point), tile.type.shape))
     erase_unused(nest.function)
-    inputs = [argument for argument in list(entry.arguments)[: -len(memories)] if list(argument.uses)]
-    kept = [*memories, *inputs]
-    _replace_arguments(nest.function, kept, [attributes[argument] for argument in kept])
-    nest.function.attributes["sym_name"] = ir.StringAttr.get(name)
-
-
-def _replace_arguments(
-    function: func.FuncOp, kept: Sequence[ir.Value], attributes: Sequence[ir.DictAttr]
-) -> None:
-    """Let a function have some of its arguments, in this order, and no others."""
-    block, results = function.entry_block, function.type.results
-    before = len(block.arguments)
-    for argument in kept:
-        argument.replace_all_uses_with(block.add_argument(argument.type, function.location))
-    for number in reversed(range(before)):
-        block.erase_argument(number)
-    types = [argument.type for argument in block.arguments]
-    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, results))
-    function.arg_attrs = list(attributes)
+    inputs = [argument for argument in before if list(argument.uses)]
+    block = kernel_function(name, nest.function, [*workspaces, *inputs], len(nest.grid.results))
+    copies: Copies = dict(zip([*memories, *inputs], block.arguments, strict=True))
+    with ir.InsertionPoint(block):
+        for operation in entry.operations:
+            copy_with(operation, copies)

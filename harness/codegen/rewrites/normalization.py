@@ -18,7 +18,6 @@ from harness.codegen.ir import builder as b
 from harness.codegen.ir.constants import constant_float, constant_of_fill
 from harness.codegen.ir.walk import operations_within
 from harness.codegen.rewrites.consumer_rewriting import is_rescalable
-from harness.codegen.rewrites.dimensions import sizes_of, uses_of_elements
 from harness.codegen.rewrites.errors import RewriteRefusedError
 
 
@@ -29,7 +28,7 @@ def defer_division(softmax: ir.OpView) -> ir.OpView:
     one such product, or it starts from something other than 0.
     """
     view = attn.Softmax(softmax)
-    uses = uses_of_elements(view.probability)
+    uses = list(view.probability.uses)
     if len(uses) != 1 or not is_rescalable(uses[0].owner.opview, uses[0].operand_number, view.dimension):
         names = ", ".join(sorted(use.owner.name for use in uses)) or "nothing"
         raise RewriteRefusedError(
@@ -64,7 +63,7 @@ def _divide_rows(product: attn.BatchMatmul, softmax: attn.Softmax) -> ir.OpView:
     rows = attn.loop_letters(softmax.total.type.rank)
     with ir.InsertionPoint.after(product.operation), product.operation.location:
         total = unshifted(softmax.total, softmax.shift)
-        empty = b.empty(sizes_of(product.product), b.dtype_of(product.product))
+        empty = b.empty_like(product.product)
         divided = b.structured(f"{rows}z,{rows}->{rows}z", [product.product, total], empty, safe_quotient)
     for use in users:
         use.owner.operands[use.operand_number] = divided
@@ -100,7 +99,7 @@ def absorb_scale(softmax: ir.OpView) -> bool:
     # A factor that f32 holds with less than full precision, or 0, would meet −inf.
     if not np.float32(size if is_taken_without_its_sign else scaled.factor) >= np.finfo(np.float32).tiny:
         return False
-    if any(mask.fill != -np.inf or len(uses_of_elements(mask.masked)) != 1 for mask in masks):
+    if any(mask.fill != -np.inf or len(list(mask.masked.uses)) != 1 for mask in masks):
         return False
     consumer = masks[-1].operation if masks else softmax
     with ir.InsertionPoint(consumer), softmax.location:
@@ -120,7 +119,7 @@ def shift_probabilities(softmax: ir.OpView, power: int) -> None:
     view = attn.Softmax(softmax)
     value = view.probability
     while ir.OpResult(value).owner.name != attn.BatchMatmul.NAME:
-        (use,) = uses_of_elements(value)
+        (use,) = value.uses
         value = use.owner.results[0]
     for shifted in (view.total, value):
         _scale_uses(shifted, 2.0**-power)
@@ -129,7 +128,7 @@ def shift_probabilities(softmax: ir.OpView, power: int) -> None:
 
 def _scale_uses(value: ir.Value, factor: float) -> None:
     """Let what uses a result multiply it by a factor, in place."""
-    uses = uses_of_elements(value)
+    uses = list(value.uses)
     if not uses:
         return
     producer = ir.OpResult(value).owner
@@ -144,7 +143,7 @@ def _multiplied(value: ir.Value, factor: float) -> ir.Value:
     return b.structured(
         f"{axes}->{axes}",
         [value],
-        b.empty(sizes_of(value), dtype),
+        b.empty_like(value),
         lambda element: arith.mulf(element, b.constant(factor, dtype)),
     )
 

@@ -3,14 +3,33 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from mlir import ir
+
 from harness.codegen.dialect import operations as attn
-from harness.codegen.ir import builder as b
 from harness.codegen.rewrites.consumer_rewriting import RunningSoftmax
-from harness.codegen.rewrites.dimensions import size_of
 from harness.codegen.rewrites.errors import RewriteRefusedError
 from harness.codegen.rewrites.repeated_elements import hiding_of
 from harness.codegen.rewrites.structured import StructuredView, reads_place
-from harness.codegen.rewrites.tiling_options import Ragged, TileOptions
+
+
+@dataclass(frozen=True)
+class TileOptions:
+    """How to tile and what to fuse."""
+
+    grid: int = 0
+    """How many of the outermost loops, all parallel, form one `scf.forall`."""
+    drop: frozenset[int] = frozenset()
+    """Loops whose tiles of one element leave no dimension in the tile."""
+    peels_rest: bool = False
+    """What becomes of the last tile of a reduction loop whose length no tile divides: it follows after the
+    loop, with a size of its own.  Else, and in parallel loops, it is moved back to end with the dimension, so
+    that all tiles have one size: what it shares with the tile before is computed twice in a parallel loop,
+    and masked out in a reduction loop."""
+    recompute: bool = False
+    """Fuse also producers that are needed whole, which could be computed once outside."""
+    init_outside: bool = True
+    """The init rule.  Off, the initial value is made in every iteration, as the slides *Linalg Fusion
+    Enhancement* first print it: wrong, and kept to show."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +38,7 @@ class TilingPlan:
 
     view: StructuredView
     sizes: tuple[int, ...]
-    """One for each loop of the operation, 0 for no loop; none larger than a static length."""
+    """One for each loop of the operation, 0 for no loop; none larger than the length."""
     parallel: tuple[int, ...]
     """Loops outside the first reduction loop, outermost first; all are parallel."""
     inner: tuple[int, ...]
@@ -31,24 +50,17 @@ class TilingPlan:
         """All loops that are made."""
         return frozenset((*self.parallel, *self.inner))
 
-    def length(self, loop: int) -> b.Size:
-        """Return a loop's length; new operations go to the current insertion point."""
-        return size_of(*self.view.axis_of_loop(loop))
-
-    def divides(self, loop: int) -> bool:
-        """Whether the tile size is known to divide the loop's length."""
-        length = self.view.static_length(loop)
-        return length is not None and length % self.sizes[loop] == 0
+    def rest(self, loop: int) -> int:
+        """Return how many elements of a loop no whole tile covers."""
+        return self.view.length(loop) % self.sizes[loop]
 
     def is_shifted(self, loop: int) -> bool:
         """Whether the loop's last tile is moved back."""
-        is_static = self.view.static_length(loop) is not None
-        return self.options.ragged is Ragged.SHIFTED and is_static and not self.divides(loop)
+        return self.rest(loop) > 0 and not self.is_peeled(loop)
 
     def is_peeled(self, loop: int) -> bool:
         """Whether a rest follows after the loop."""
-        is_candidate = self.options.ragged is Ragged.PEELED and self.view.is_reduction[loop]
-        return is_candidate and not self.divides(loop)
+        return self.rest(loop) > 0 and self.options.peels_rest and self.view.is_reduction[loop]
 
 
 def planned(
@@ -68,11 +80,7 @@ def planned(
         raise RewriteRefusedError(
             view.operation, f"interchange {order}; expected a permutation of 0 … {count - 1}"
         )
-    lengths = [view.static_length(loop) for loop in range(count)]
-    sizes = tuple(
-        size if length is None else min(size, length)
-        for size, length in zip(tile_sizes, lengths, strict=True)
-    )
+    sizes = tuple(min(size, view.length(loop)) if size else 0 for loop, size in enumerate(tile_sizes))
     loops = tuple(loop for loop in order if sizes[loop])
     first = next((n for n, loop in enumerate(loops) if view.is_reduction[loop]), len(loops))
     plan = TilingPlan(view, sizes, loops[:first], loops[first:], options)
@@ -121,8 +129,6 @@ def _check_reductions(plan: TilingPlan) -> None:
     if not all(view.reads_init(result) for result in range(len(view.operation.results))):
         raise RewriteRefusedError(view.operation, "its reduction does not continue from an initial value")
     for loop in reductions:
-        if plan.is_peeled(loop) and view.static_length(loop) is None:
-            raise RewriteRefusedError(view.operation, "a rest can only be peeled where the length is static")
         if plan.is_shifted(loop):
             hiding_of(view, loop)
 
@@ -134,10 +140,14 @@ def _check_shifted_parallel_loops(plan: TilingPlan) -> None:
             view.operation,
             "a shifted tile of a parallel loop inside a reduction loop would be accumulated twice",
         )
-    if not any(plan.is_shifted(loop) for loop in plan.parallel):
-        return
     for result, operand in enumerate(view.init_operands):
-        if view.reads_init(result) and reads_place(view.operation.operands[operand]):
-            raise RewriteRefusedError(
-                view.operation, "a shifted tile would continue from what the tile before has written"
-            )
+        if view.reads_init(result):
+            check_not_continued(plan, view.operation, view.operation.operands[operand])
+
+
+def check_not_continued(plan: TilingPlan, operation: ir.OpView, initial: ir.Value) -> None:
+    """Refuse shifted tiles of what goes on from an initial value that lies where it is written."""
+    if any(plan.is_shifted(loop) for loop in plan.parallel) and reads_place(initial):
+        raise RewriteRefusedError(
+            operation, "a shifted tile would continue from what the tile before has written"
+        )

@@ -115,13 +115,6 @@ def remainder(left: Size, right: int) -> Size:
     return 0 if right == 1 else b.affine_value(lambda x: ir.AffineExpr.get_mod(x, right), left)
 
 
-def ceiling_divide(left: Size, right: int) -> Size:
-    """Return an index value divided by a constant, rounded up."""
-    if isinstance(left, int):
-        return -(-left // right)
-    return left if right == 1 else b.affine_value(lambda x: ir.AffineExpr.get_ceil_div(x, right), left)
-
-
 def minimum(*values: Size) -> Size:
     """Return the least of several index values."""
     return _extreme(values, min, b.affine_minimum)

@@ -4,7 +4,7 @@ Covers linalg operations, named and generic, whose operands are indexed by loops
 dialect's.  A view can build the same operation on tiles.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mlir import ir
@@ -14,7 +14,7 @@ from harness.codegen.dialect import operations as attn
 from harness.codegen.ir import builder as b
 from harness.codegen.ir.walk import operations_within
 from harness.codegen.rewrites.errors import RewriteRefusedError
-from harness.codegen.rewrites.ranges import Ranges, add, as_value
+from harness.codegen.rewrites.ranges import Range, Ranges, add, as_value
 
 Loops = tuple[int, ...]
 """For each dimension of a value, the loop that runs along it."""
@@ -48,10 +48,20 @@ class StructuredView:
             raise RewriteRefusedError(self.operation, f"loop {loop} runs along no operand")
         return next((each for each in axes if not each[0].type.is_dynamic_dim(each[1])), axes[0])
 
-    def static_length(self, loop: int) -> int | None:
-        """Return how often a loop runs, None if that is known only at run time."""
+    def length(self, loop: int) -> int:
+        """Return how often a loop runs; raises `RewriteRefusedError` where only the run tells."""
         value, axis = self.axis_of_loop(loop)
-        return None if value.type.is_dynamic_dim(axis) else value.type.shape[axis]
+        if value.type.is_dynamic_dim(axis):
+            raise RewriteRefusedError(self.operation, f"how often loop {loop} runs is known only at run time")
+        length: int = value.type.shape[axis]
+        return length
+
+    def ranges(self, cut: Mapping[int, Range]) -> Ranges:
+        """Return the ranges of all loops: those that are not cut run whole."""
+        return tuple(
+            cut[loop] if loop in cut else Range(0, b.size_of(*self.axis_of_loop(loop)), is_whole=True)
+            for loop in range(self.loop_count)
+        )
 
     def operand_ranges(self, operand: int, loops: Ranges) -> Ranges:
         """Return which tile of an operand the loop ranges touch."""

@@ -10,39 +10,41 @@ The init rule: what a reduction starts from is made outside the reduction loops,
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from mlir import ir
 from mlir.dialects import arith, scf
 
 from harness.codegen.dialect.operations import loop_letters
 from harness.codegen.ir import builder as b
-from harness.codegen.ir.walk import enclosing_function
 from harness.codegen.rewrites.carried import Carried, carried_tensors
 from harness.codegen.rewrites.consumer_rewriting import RunningSoftmax, rescaled_init, running_softmaxes
 from harness.codegen.rewrites.dependencies import erase_dead, redirect
-from harness.codegen.rewrites.dimensions import simplify_dims, sizes_of, whole_loops
 from harness.codegen.rewrites.errors import RewriteRefusedError
 from harness.codegen.rewrites.fusion import FusionRules, TileBuilder
-from harness.codegen.rewrites.plan import TilingPlan, check_seen_once, planned
-from harness.codegen.rewrites.ranges import (
-    Range,
-    Ranges,
-    as_value,
-    ceiling_divide,
-    extract,
-    insert,
-    minimum,
-    multiply,
-    subtract,
-)
+from harness.codegen.rewrites.plan import TileOptions, TilingPlan, check_seen_once, planned
+from harness.codegen.rewrites.ranges import Range, Ranges, extract, insert, minimum, multiply
 from harness.codegen.rewrites.repeated_elements import hide_repeated
 from harness.codegen.rewrites.structured import view_of
-from harness.codegen.rewrites.tiling_options import Ragged, TiledNest, TileOptions
 
-__all__ = ["Ragged", "TileOptions", "TiledNest", "tile_and_fuse"]
-
+__all__ = ["TileOptions", "TiledNest", "tile_and_fuse"]
 
 _DEFAULTS = TileOptions()
+
+Cut = dict[int, Range]
+"""The tiles along the loops that are made so far."""
+
+
+@dataclass
+class TiledNest:
+    """The outcome."""
+
+    loops: list[ir.OpView] = field(default_factory=list)
+    """Outermost first."""
+    roots: list[ir.OpView] = field(default_factory=list)
+    """The root on tiles; two where a rest was peeled."""
+    results: list[ir.Value] = field(default_factory=list)
+    """What replaces the root's results."""
 
 
 def tile_and_fuse(
@@ -68,12 +70,11 @@ def tile_and_fuse(
     The root is gone afterwards; `roots` of the outcome are the root on tiles, which can be tiled next.
 
     Raises `RewriteRefusedError` with the operation and the reason where the result would be wrong or the form
-    is not known; the IR is then as it was, but for sizes, which are followed to where they come from.
+    is not known; the IR is then as it was.
     """
     view = view_of(root)
     if view is None:
         raise RewriteRefusedError(root, "it is not a structured operation with loops that can be tiled")
-    simplify_dims(enclosing_function(root))
     plan = planned(view, tile_sizes, interchange, options)
     stopped = frozenset(operation.operation for operation in stop)
     running = running_softmaxes(view, plan.tiled, stopped)
@@ -112,23 +113,20 @@ class _Nest:
         self.stop = stop
         self.running = running
         self.carried = carried
+        self.exported = [each for each in carried if each.is_exported]
         self.outcome = TiledNest()
 
     def build(self) -> None:
-        exported = [each for each in self.carried if each.is_exported]
-        places = [each.place for each in exported]
-        if not self.plan.parallel:
-            self.outcome.results = self._tiles({}, exported, places)
-        elif self.plan.options.grid:
-            self.outcome.results = self._grid(exported, places)
+        places = [each.place for each in self.exported]
+        if self.plan.options.grid:
+            self.outcome.results = self._grid(places)
         else:
-            self.outcome.results = self._loops(self.plan.parallel, {}, exported, places)
+            self.outcome.results = self._loops(self.plan.parallel, {}, places)
 
-    def _grid(self, exported: list[Carried], places: list[ir.Value]) -> list[ir.Value]:
+    def _grid(self, places: list[ir.Value]) -> list[ir.Value]:
         grid = self.plan.parallel
-        counts = [ceiling_divide(self.plan.length(loop), self.plan.sizes[loop]) for loop in grid]
-        zeros, ones = [0] * len(grid), [1] * len(grid)
-        forall = scf.ForallOp(zeros, counts, ones, places)
+        counts = [-(-self.view.length(loop) // self.plan.sizes[loop]) for loop in grid]
+        forall = scf.ForallOp([0] * len(grid), counts, [1] * len(grid), places)
         self.outcome.loops.append(forall)
         with ir.InsertionPoint(forall.body):
             cut = {
@@ -136,38 +134,24 @@ class _Nest:
                 for loop, number in zip(grid, forall.induction_variables, strict=True)
             }
             values = list(forall.inner_iter_args)
-            tiles = self._tiles(cut, exported, values)
-            self._publish(tiles, values, exported, self._ranges(cut))
+            tiles = self._tiles(cut, values)
+            in_parallel = scf.InParallelOp()
+            with ir.InsertionPoint(in_parallel.block):
+                for tile, place, each in zip(tiles, values, self.exported, strict=True):
+                    ranges = _ranges_of(each, cut)
+                    b.parallel_insert(tile, place, [r.offset for r in ranges], [r.size for r in ranges])
         return list(forall.results)
 
-    def _publish(
-        self, tiles: list[ir.Value], places: list[ir.Value], exported: list[Carried], loops: Ranges
-    ) -> None:
-        targets = [self._ranges_of(each, loops) for each in exported]
-        in_parallel = scf.InParallelOp()
-        with ir.InsertionPoint(in_parallel.block):
-            for tile, place, ranges in zip(tiles, places, targets, strict=True):
-                b.parallel_insert(tile, place, [r.offset for r in ranges], [r.size for r in ranges])
-
-    def _loops(
-        self,
-        order: Sequence[int],
-        cut: dict[int, Range],
-        exported: list[Carried],
-        values: list[ir.Value],
-    ) -> list[ir.Value]:
+    def _loops(self, order: Sequence[int], cut: Cut, values: list[ir.Value]) -> list[ir.Value]:
         """Build the sequential parallel loops, then their contents; returns the whole results."""
         if not order:
-            loops = self._ranges(cut)
-            tiles = self._tiles(cut, exported, values)
+            tiles = self._tiles(cut, values)
             return [
-                insert(tile, place, self._ranges_of(each, loops))
-                for tile, place, each in zip(tiles, values, exported, strict=True)
+                insert(tile, place, _ranges_of(each, cut))
+                for tile, place, each in zip(tiles, values, self.exported, strict=True)
             ]
         return self._for(
-            order[0],
-            values,
-            lambda part, inner: self._loops(order[1:], {**cut, order[0]: part}, exported, inner),
+            order[0], values, lambda part, inner: self._loops(order[1:], {**cut, order[0]: part}, inner)
         )
 
     def _for(
@@ -175,10 +159,10 @@ class _Nest:
         loop: int,
         values: list[ir.Value],
         body: Callable[[Range, list[ir.Value]], list[ir.Value]],
-        end: b.Size | None = None,
+        end: int | None = None,
     ) -> list[ir.Value]:
-        upper = self.plan.length(loop) if end is None else end
-        nest = scf.ForOp(b.index(0), as_value(upper), b.index(self.plan.sizes[loop]), values)
+        upper = self.view.length(loop) if end is None else end
+        nest = scf.ForOp(b.index(0), b.index(upper), b.index(self.plan.sizes[loop]), values)
         self.outcome.loops.append(nest)
         with ir.InsertionPoint(nest.body):
             part = self._tile_range(loop, nest.induction_variable)
@@ -186,37 +170,32 @@ class _Nest:
         return list(nest.results)
 
     def _tile_range(self, loop: int, start: b.Size) -> Range:
-        """Return the tile of a loop that starts there, as the ragged policy has it."""
+        """Return the tile of a loop that starts there, or is moved back to end with the dimension."""
         size = self.plan.sizes[loop]
-        if size == 1 or self.plan.is_peeled(loop) or self.plan.divides(loop):
-            return Range(start, size, is_dropped=size == 1 and loop in self.plan.options.drop)
-        length = self.plan.length(loop)
         if self.plan.is_shifted(loop):
-            return Range(minimum(start, subtract(length, size)), size, unshifted=start)
-        return Range(start, minimum(size, subtract(length, start)))
+            return Range(minimum(start, self.view.length(loop) - size), size, unshifted=start)
+        return Range(start, size, is_dropped=size == 1 and loop in self.plan.options.drop)
 
-    def _tiles(
-        self, cut: dict[int, Range], exported: list[Carried], values: list[ir.Value]
-    ) -> list[ir.Value]:
+    def _tiles(self, cut: Cut, values: list[ir.Value]) -> list[ir.Value]:
         """Return the tiles that one iteration of the parallel loops contributes."""
         destinations = {
             each.place: value
-            for each, value in zip(exported, values, strict=True)
+            for each, value in zip(self.exported, values, strict=True)
             if each.is_written_in_place
         }
-        tiles = self._inner(self._ranges(cut), destinations)
+        tiles = self._inner(cut, destinations)
         return [tiles[number] for number, each in enumerate(self.carried) if each.is_exported]
 
-    def _inner(self, loops: Ranges, destinations: dict[ir.Value, ir.Value]) -> list[ir.Value]:
+    def _inner(self, cut: Cut, destinations: dict[ir.Value, ir.Value]) -> list[ir.Value]:
         """Build the reduction loops and all inside them; returns each carried tensor's tile."""
         if not self.plan.inner:
-            return self._compute(loops, {}, destinations)
+            return self._compute(cut, {}, destinations)
         builder = self._builder(destinations)
-        ranges = [self._ranges_of(each, loops) for each in self.carried]
+        ranges = [_ranges_of(each, cut) for each in self.carried]
         initial = [
             builder.tile(self._initial(each), part) for each, part in zip(self.carried, ranges, strict=True)
         ]
-        reduced = self._reduce(self.plan.inner, loops, initial)
+        reduced = self._reduce(self.plan.inner, cut, initial)
         return [
             value if each.addend is None else _sum(builder.tile(each.addend, part), value)
             for each, part, value in zip(self.carried, ranges, reduced, strict=True)
@@ -227,33 +206,33 @@ class _Nest:
         is_made_inside = each.is_root_result and not self.plan.options.init_outside
         return each.place if is_made_inside else each.initial
 
-    def _reduce(self, order: Sequence[int], loops: Ranges, values: list[ir.Value]) -> list[ir.Value]:
+    def _reduce(self, order: Sequence[int], cut: Cut, values: list[ir.Value]) -> list[ir.Value]:
         if not order:
-            return self._step(loops, values)
+            return self._step(cut, values)
         loop = order[0]
 
         def body(part: Range, inner: list[ir.Value]) -> list[ir.Value]:
-            return self._reduce(order[1:], _with(loops, {loop: part}), inner)
+            return self._reduce(order[1:], {**cut, loop: part}, inner)
 
-        length = self.view.static_length(loop)
-        if not self.plan.is_peeled(loop) or length is None:
+        if not self.plan.is_peeled(loop):
             return self._for(loop, values, body)
-        rest = length % self.plan.sizes[loop]
-        values = self._for(loop, values, body, end=length - rest)
-        return body(Range(length - rest, rest), values)
+        rest = self.plan.rest(loop)
+        whole = self.view.length(loop) - rest
+        values = self._for(loop, values, body, end=whole)
+        return body(Range(whole, rest), values)
 
-    def _step(self, loops: Ranges, values: list[ir.Value]) -> list[ir.Value]:
+    def _step(self, cut: Cut, values: list[ir.Value]) -> list[ir.Value]:
         """Take one tile of the reduction into the carried values."""
-        places = [self._local_ranges(each, loops) for each in self.carried]
+        places = [self._local_ranges(each, cut) for each in self.carried]
         current = [extract(value, place) for value, place in zip(values, places, strict=True)]
         states = dict(zip((each.original for each in self.carried), current, strict=True))
-        tiles = self._compute(loops, states, {})
+        tiles = self._compute(cut, states, {})
         return [insert(t, v, place) for t, v, place in zip(tiles, values, places, strict=True)]
 
-    def _local_ranges(self, each: Carried, loops: Ranges) -> Ranges:
+    def _local_ranges(self, each: Carried, cut: Cut) -> Ranges:
         """Return where a tile lies in what the reduction loops carry."""
         ranges = []
-        for part, loop in zip(self._ranges_of(each, loops), each.loops, strict=True):
+        for part, loop in zip(_ranges_of(each, cut), each.loops, strict=True):
             if loop in self.plan.inner:
                 ranges.append(part)
             elif not part.is_dropped:
@@ -261,67 +240,53 @@ class _Nest:
         return tuple(ranges)
 
     def _compute(
-        self, loops: Ranges, states: dict[ir.Value, ir.Value], destinations: dict[ir.Value, ir.Value]
+        self, cut: Cut, states: dict[ir.Value, ir.Value], destinations: dict[ir.Value, ir.Value]
     ) -> list[ir.Value]:
         """Build the root and its producers on one tile; returns each carried tensor's new tile."""
         builder = self._builder(destinations)
-        corrections = [self._run_softmax(builder, running, loops, states) for running in self.running]
+        corrections = [_run_softmax(builder, running, cut, states) for running in self.running]
         init_tiles = {}
         if states and self.plan.options.init_outside:
             for operand, result in zip(self.view.init_operands, self.root.results, strict=True):
                 init_tiles[operand] = states[result]
                 for correction in corrections:
                     init_tiles[operand] = rescaled_init(correction, init_tiles[operand])
-        results = builder.operation(self.view, loops, init_tiles)
+        results = builder.operation(self.view, self.view.ranges(cut), init_tiles)
         if isinstance(results[0], ir.OpResult):
             self.outcome.roots.append(ir.OpResult(results[0]).owner.opview)
         return [
             results[ir.OpResult(each.original).result_number]
             if each.is_root_result
-            else builder.tile(each.original, self._ranges_of(each, loops))
+            else builder.tile(each.original, _ranges_of(each, cut))
             for each in self.carried
         ]
-
-    def _run_softmax(
-        self,
-        builder: TileBuilder,
-        running: RunningSoftmax,
-        loops: Ranges,
-        states: dict[ir.Value, ir.Value],
-    ) -> ir.Value:
-        """Build one tile of a running softmax; returns its correction."""
-        softmax, view = running.softmax, running.view
-        whole = whole_loops(view)
-        own = tuple(
-            part if tag is None else loops[tag] for part, tag in zip(whole, running.tags, strict=True)
-        )
-        rows = own[: softmax.dimension] + own[softmax.dimension + 1 :]
-        statistics = {2: states[softmax.maximum], 3: states[softmax.total]}
-        results = builder.operation(view, own, statistics)
-        for value, result in zip(softmax.operation.results, results, strict=True):
-            builder.provide(value, own if value == softmax.probability else rows, result)
-        return results[3]
 
     def _builder(self, destinations: dict[ir.Value, ir.Value]) -> TileBuilder:
         """Return a builder; where reduction tiles are moved back, it hides what they repeat."""
         reducers = [running.softmax.operation for running in self.running] or [self.root]
         rewrites = {operation.operation: hide_repeated for operation in reducers}
-        rules = FusionRules(self.stop, self.plan.options.recompute, rewrites)
-        return TileBuilder(rules, self.outcome.log, destinations=destinations)
-
-    def _ranges(self, cut: dict[int, Range]) -> Ranges:
-        return _with(whole_loops(self.view), cut)
-
-    def _ranges_of(self, each: Carried, loops: Ranges) -> Ranges:
-        sizes = sizes_of(each.original)
-        return tuple(
-            Range(0, size, is_whole=True) if loop is None else loops[loop]
-            for size, loop in zip(sizes, each.loops, strict=True)
-        )
+        return TileBuilder(FusionRules(self.stop, self.plan.options.recompute, rewrites), destinations)
 
 
-def _with(loops: Ranges, cut: dict[int, Range]) -> Ranges:
-    return tuple(cut.get(loop, part) for loop, part in enumerate(loops))
+def _ranges_of(each: Carried, cut: Cut) -> Ranges:
+    return tuple(
+        Range(0, size, is_whole=True) if loop is None or loop not in cut else cut[loop]
+        for size, loop in zip(b.sizes_of(each.original), each.loops, strict=True)
+    )
+
+
+def _run_softmax(
+    builder: TileBuilder, running: RunningSoftmax, cut: Cut, states: dict[ir.Value, ir.Value]
+) -> ir.Value:
+    """Build one tile of a running softmax; returns its correction."""
+    softmax, view = running.softmax, running.view
+    own = view.ranges({loop: cut[tag] for loop, tag in enumerate(running.tags) if tag is not None})
+    rows = own[: softmax.dimension] + own[softmax.dimension + 1 :]
+    statistics = {2: states[softmax.maximum], 3: states[softmax.total]}
+    results = builder.operation(view, own, statistics)
+    for value, result in zip(softmax.operation.results, results, strict=True):
+        builder.provide(value, own if value == softmax.probability else rows, result)
+    return results[3]
 
 
 def _sum(addend: ir.Value, value: ir.Value) -> ir.Value:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mlir import ir
+from mlir.dialects import func
 
 from harness.codegen.ir import builder as b
 from harness.codegen.payloads.arguments import KernelArgument
@@ -50,3 +51,21 @@ class Workspace:
     def _place(self, point: Sequence[ir.Value]) -> tuple[list[b.Size], list[b.Size]]:
         """Return offsets and sizes of a point's block."""
         return [*point, *[0] * self.tile.rank], [*[1] * len(point), *self.tile.shape]
+
+
+def kernel_function(
+    name: str, function: func.FuncOp, arguments: Sequence[Workspace | ir.Value], outputs: int
+) -> ir.Block:
+    """Add a kernel that takes workspaces and arguments of a function; returns its empty body.
+
+    It writes its last arguments, so many of them, and returns them.
+    """
+    types = [argument.type for argument in arguments]
+    kernel = func.FuncOp(name, (types, types[len(types) - outputs :]))
+    kernel.arg_attrs = [
+        argument.attributes
+        if isinstance(argument, Workspace)
+        else ir.DictAttr(function.arg_attrs[ir.BlockArgument(argument).arg_number])
+        for argument in arguments
+    ]
+    return kernel.add_entry_block()

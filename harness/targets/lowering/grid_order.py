@@ -13,7 +13,7 @@ from mlir.dialects import arith
 
 from harness.codegen.costs.costs import NotCountable
 from harness.codegen.costs.expressions import Bindings, Variable
-from harness.codegen.costs.operations.integers import INTEGERS, integer_constant
+from harness.codegen.costs.operations.arithmetic import INTEGERS, integer_constant
 from harness.codegen.costs.trees import CostTree, Fixed, loop, sequence
 from harness.codegen.costs.walk import Walk
 from harness.codegen.ir import builder as b

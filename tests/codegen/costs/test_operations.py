@@ -4,7 +4,7 @@ import pytest
 from codegen.costs.counting import costs_of, kernel, read, written
 
 from harness.codegen.costs.costs import Costs, NotCountable, Traffic
-from harness.codegen.costs.operations.elementwise import Kind, elementwise
+from harness.codegen.costs.operations.arithmetic import Kind, elementwise
 
 IDENTITY = "affine_map<(i, j) -> (i, j)>"
 PRODUCT = [f"affine_map<(m, n, k) -> ({result})>" for result in ("m, k", "k, n", "m, n")]

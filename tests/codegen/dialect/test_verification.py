@@ -29,12 +29,6 @@ def rejection(types, build):
     return str(error.value)
 
 
-def accept(types, build):
-    with mlir_context():
-        module, _ = built(types, build)
-        verify(module)
-
-
 def product(layout):
     return lambda *operands: attn.batch_matmul(*operands, layout=layout).operation
 
@@ -74,11 +68,10 @@ def row_mask(*operands):
 @pytest.mark.parametrize(
     ("layout", "shapes", "message"),
     [
-        ("xy", "2x3 3x4 2x4", "expected one of nn, nt, tn, tt"),
         ("nn", "3 3x4 2x4", "lhs has rank 1; expected the product's rank 2, at least 2"),
         ("nn", "3 3 3", "lhs has rank 1; expected the product's rank 1, at least 2"),
         ("nt", "2x3 3x4 2x3", "dimension k is 3 in lhs 2×3 but 4 in rhs 3×4"),
-        ("tn", "?x3 ?x4 2x4", "dimension m is 3 in lhs ?×3 but 2 in product 2×4"),
+        ("tn", "5x3 5x4 2x4", "dimension m is 3 in lhs 5×3 but 2 in product 2×4"),
         ("nn", "7x6x2x3 7x5x3x4 7x6x2x4", "dimension batch 1 is 6 in lhs 7×6×2×3 but 5 in rhs 7×5×3×4"),
     ],
 )
@@ -205,15 +198,6 @@ def test_masks_of_lengths(types, build, message):
 )
 def test_masks_of_rows(types, message):
     assert rejection(types, row_mask) == f"attn.row_mask: {message}"
-
-
-def test_unknown_sizes_agree_with_all():
-    accept(["tensor<?x3xf16>", "tensor<?x4xf32>", "tensor<2x4xf32>"], product("nn"))
-    accept(["tensor<2x?xf32>", "tensor<2x?xf32>", *["tensor<?xf32>"] * 3], softmax(1))
-    accept(["tensor<?xf32>", "tensor<3x3xf32>"], diag)
-    accept(["tensor<?x4xf32>", *["index"] * 3], mask("(d0, d1)[s0] -> (d0 * 2 - d1 - s0, d1)"))
-    accept(["tensor<3x4xf32>", "tensor<?xi32>", "tensor<?xi32>", "index"], row_mask)
-    accept(["tensor<3x?xf32>", "tensor<?xi32>", *["index"] * 2], length_mask("(d0, d1)[s0] -> (s0 - d1)"))
 
 
 NESTED = """

@@ -2,16 +2,15 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
-from codegen.rewrites.execution import Argument, payload
+from codegen.rewrites.execution import payload
 from mlir import ir
 from mlir.dialects import arith, tensor
 
 from harness.codegen.dialect import operations as attn
 from harness.codegen.ir import builder as b
-from harness.codegen.rewrites.dimensions import sizes_of
 
 LOWEST = -1e30
 
@@ -39,8 +38,6 @@ class Attention:
     """Whether the softmax starts from arguments m0 and a0."""
     accumulates: bool = False
     """Whether the product with V starts from an argument."""
-    dynamic: frozenset[str] = field(default_factory=frozenset)
-    """Which of `queries` and `keys` the IR does not know."""
 
     @property
     def shapes(self) -> dict[str, tuple[str | int, ...]]:
@@ -57,20 +54,17 @@ class Attention:
             shapes["accumulator"] = (*self.leading, "queries", "width_v")
         return shapes
 
-    def arguments(self) -> list[Argument]:
-        """Return the arguments of the payload."""
+    def arguments(self) -> list[tuple[int, ...]]:
+        """Return the shapes of the payload's arguments."""
         return [
-            Argument(
-                tuple(self._size(dimension) for dimension in dimensions),
-                frozenset(axis for axis, dimension in enumerate(dimensions) if dimension in self.dynamic),
-            )
+            tuple(getattr(self, name) if isinstance(name, str) else name for name in dimensions)
             for dimensions in self.shapes.values()
         ]
 
     def inputs(self, seed: int = 0) -> list[np.ndarray]:
         """Return random arguments."""
         rng = np.random.default_rng(seed)
-        arrays = [rng.normal(size=argument.shape) * 2 for argument in self.arguments()]
+        arrays = [rng.normal(size=shape) * 2 for shape in self.arguments()]
         return [
             np.abs(array) + 0.5 if name == "total" else array
             for name, array in zip(self.shapes, arrays, strict=True)
@@ -83,7 +77,7 @@ class Attention:
 
     def module(self) -> ir.Module:
         """Return the untiled payload."""
-        return payload(self.arguments(), [self.output_shape], lambda *values: [self.build(*values).output])
+        return payload(self.arguments(), lambda *values: [self.build(*values).output])
 
     def build(self, *values: ir.Value) -> "Steps":
         """Build the steps at the current insertion point."""
@@ -133,9 +127,6 @@ class Attention:
         )
         output = result.probability @ given["value"] + given.get("accumulator", 0.0)
         return Reference(product, score, result, output)
-
-    def _size(self, dimension: str | int) -> int:
-        return dimension if isinstance(dimension, int) else getattr(self, dimension)
 
 
 @dataclass(frozen=True)
@@ -193,7 +184,7 @@ def scaled(value: ir.Value, factor: float) -> ir.Value:
     return b.structured(
         f"{axes}->{axes}",
         [value],
-        b.empty(sizes_of(value), "f64"),
+        b.empty_like(value),
         lambda element: arith.mulf(element, b.constant(factor, "f64")),
     )
 
@@ -220,6 +211,4 @@ def integers(values: Sequence[int]) -> ir.Value:
 def doubled(value: ir.Value) -> ir.Value:
     """Build `value + value`."""
     axes = attn.loop_letters(value.type.rank)
-    return b.structured(
-        f"{axes}->{axes}", [value], b.empty(sizes_of(value), "f64"), lambda x: arith.addf(x, x)
-    )
+    return b.structured(f"{axes}->{axes}", [value], b.empty_like(value), lambda x: arith.addf(x, x))

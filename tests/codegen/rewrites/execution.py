@@ -1,4 +1,4 @@
-"""Running tensor IR plainly, with several results and with dynamic shapes inside.
+"""Running tensor IR plainly, with several results.
 
 New tensors start as NaN, so that whatever reads a value that was never written shows.
 """
@@ -6,12 +6,11 @@ New tensors start as NaN, so that whatever reads a value that was never written 
 import ctypes
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 import numpy as np
 from mlir import ir, passmanager
-from mlir.dialects import func, linalg, tensor
+from mlir.dialects import func, linalg
 from mlir.dialects.llvm import translate_module_to_llvmir
 
 from harness.codegen.dialect.decomposition import decompose_all
@@ -45,49 +44,20 @@ LOOPS = (
 ALLOCATING = LOOPS[0].replace("{", "{allow-return-allocs-from-loops=true ")
 BUFFERIZE = ("inline", ALLOCATING, LOOPS[1], "func.func(scf-forall-to-for)")
 LOWER = LOOPS[2:]
-BODY = "payload"
-"""The function to rewrite; `main` calls it."""
-
-
 NUMPY_NAMES = {"f64": "float64", "i8": "int8", "i32": "int32"}
 
 
-@dataclass(frozen=True)
-class Argument:
-    """A tensor argument, and which of its dimensions the payload does not know the size of."""
-
-    shape: tuple[int, ...]
-    dynamic: frozenset[int] = frozenset()
-
-    def type(self, dtype: str = "f64") -> ir.Type:
-        """Return the type that the payload sees."""
-        unknown = ir.ShapedType.get_dynamic_size()
-        shape = [unknown if axis in self.dynamic else size for axis, size in enumerate(self.shape)]
-        return b.tensor_type(shape, dtype)
-
-
-def payload(
-    arguments: Sequence[Argument],
-    results: Sequence[tuple[int, ...]],
-    body: Callable[..., Sequence[ir.Value]],
-) -> ir.Module:
-    """Return a module of `@payload`, which the body builds, and `@main`, which calls it on static shapes."""
+def payload(shapes: Sequence[tuple[int, ...]], body: Callable[..., Sequence[ir.Value]]) -> ir.Module:
+    """Return a module of `@main`, which the body builds, of arguments of these shapes in f64."""
     module = ir.Module.create()
     with ir.InsertionPoint(module.body):
-        inner = func.FuncOp(BODY, ([argument.type() for argument in arguments], []), visibility="private")
-        with ir.InsertionPoint(inner.add_entry_block()):
-            values = list(body(*inner.arguments))
+        types = [b.tensor_type(shape, "f64") for shape in shapes]
+        function = func.FuncOp("main", (types, []))
+        with ir.InsertionPoint(function.add_entry_block()):
+            values = list(body(*function.arguments))
             func.ReturnOp(values)
-        types = [argument.type() for argument in arguments]
-        inner.attributes["function_type"] = ir.TypeAttr.get(
-            ir.FunctionType.get(types, [value.type for value in values])
-        )
-        static = [b.tensor_type(argument.shape, "f64") for argument in arguments]
-        outer = func.FuncOp("main", (static, [b.tensor_type(shape, "f64") for shape in results]))
-        with ir.InsertionPoint(outer.add_entry_block()):
-            given = [_cast(v, type_) for v, type_ in zip(outer.arguments, types, strict=True)]
-            call = func.CallOp([value.type for value in values], BODY, given)
-            func.ReturnOp([_cast(v, t) for v, t in zip(call.results, outer.type.results, strict=True)])
+        kind = ir.FunctionType.get(types, [value.type for value in values])
+        function.attributes["function_type"] = ir.TypeAttr.get(kind)
     verify(module)
     return module
 
@@ -132,14 +102,9 @@ def _quick_compiler() -> llvm.TargetMachine:
     )
 
 
-def body_of(module: ir.Module) -> ir.OpView:
-    """Return the function to rewrite."""
-    return next(op for op in module.body.operations if op.name.value == BODY)
-
-
 def within(module: ir.Module, name: str) -> list[ir.OpView]:
-    """Return the operations of a name in the function to rewrite, outermost first."""
-    return [operation for operation in operations_within(body_of(module)) if operation.name == name]
+    """Return the operations of a name, outermost first."""
+    return [operation for operation in operations_within(module.operation) if operation.name == name]
 
 
 def _run(passes: Sequence[str], module: ir.Module) -> None:
@@ -152,10 +117,6 @@ def _copy_by_loops(module: ir.Module) -> None:
         with ir.InsertionPoint(copy), copy.location:
             linalg.copy(copy.operands[0], outs=[copy.operands[1]])
         copy.operation.erase()
-
-
-def _cast(value: ir.Value, wanted: ir.Type) -> ir.Value:
-    return value if value.type == wanted else tensor.cast(wanted, value)
 
 
 def _poison_new_tensors(module: ir.Module) -> None:

@@ -15,7 +15,7 @@ from harness.codegen.payloads.attention import multi_head_attention, own_sizes
 from harness.codegen.rewrites.errors import RewriteRefusedError
 from harness.codegen.rewrites.loop_distribution import IterationTile, distribute_loop
 from harness.codegen.rewrites.split_reduction import running_reduction, split_reduction
-from harness.codegen.rewrites.tile_and_fuse import Ragged, TileOptions, tile_and_fuse
+from harness.codegen.rewrites.tile_and_fuse import TileOptions, tile_and_fuse
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import make_inputs
@@ -31,11 +31,9 @@ def in_parts(rows: int = 4) -> ir.Module:
     function = module.body.operations[0]
     block = function.regions[0].blocks[0]
     root = block.operations[len(block.operations) - 1].operands[0].owner.opview
-    options = TileOptions(grid=3, drop=frozenset({0, 1}), ragged=Ragged.SHIFTED)
+    options = TileOptions(grid=3, drop=frozenset({0, 1}))
     tile_and_fuse(root, [1, 1, min(rows, PROBLEM.seq_q), 0], options=options)
-    tile_and_fuse(
-        of_name(module, "attn.batch_matmul")[-1], [0, 0, 2], options=TileOptions(ragged=Ragged.SHIFTED)
-    )
+    tile_and_fuse(of_name(module, "attn.batch_matmul")[-1], [0, 0, 2])
     split_reduction(of_name(module, "scf.for")[-1], PARTS)
     return module
 

@@ -11,7 +11,7 @@ from harness.codegen.dialect.verification import verify
 from harness.codegen.payloads.attention import multi_head_attention
 from harness.codegen.rewrites.fission import HandedOn, Kernel, split_grid
 from harness.codegen.rewrites.normalization import softmaxes
-from harness.codegen.rewrites.tile_and_fuse import Ragged, TileOptions, tile_and_fuse
+from harness.codegen.rewrites.tile_and_fuse import TileOptions, tile_and_fuse
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import make_inputs
@@ -20,14 +20,13 @@ PROBLEM = AttentionProblem(batch=2, heads=2, seq_q=6, seq_kv=7, head_dim=4, caus
 DIMENSIONS = ("query", "key")
 
 
-def gridded(ragged: Ragged = Ragged.SHIFTED, query: int = 4) -> ir.Module:
+def gridded() -> ir.Module:
     """Return attention in tiles of queries, one grid."""
     module = multi_head_attention(PROBLEM)
     function = module.body.operations[0]
     block = function.regions[0].blocks[0]
     root = block.operations[len(block.operations) - 1].operands[0].owner.opview
-    options = TileOptions(grid=3, drop=frozenset({0, 1}), ragged=ragged)
-    tile_and_fuse(root, [1, 1, query, 0], options=options)
+    tile_and_fuse(root, [1, 1, 4, 0], options=TileOptions(grid=3, drop=frozenset({0, 1})))
     return module
 
 

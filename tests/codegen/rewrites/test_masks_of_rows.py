@@ -3,7 +3,7 @@
 import numpy as np
 from codegen.rewrites.attention_ir import LOWEST, Attention, row_masked, softmax_reference
 from codegen.rewrites.comparing import close
-from codegen.rewrites.execution import Argument, execute, payload, within
+from codegen.rewrites.execution import execute, payload, within
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlir import ir
@@ -12,7 +12,7 @@ from harness.codegen.dialect import operations as attn
 from harness.codegen.dialect.context import mlir_context
 from harness.codegen.rewrites.errors import RewriteRefusedError
 from harness.codegen.rewrites.normalization import absorb_scale, softmaxes
-from harness.codegen.rewrites.tile_and_fuse import Ragged, TileOptions, tile_and_fuse
+from harness.codegen.rewrites.tile_and_fuse import TileOptions, tile_and_fuse
 from harness.codegen.rewrites.visible_tiles import TileBounds, split_at_masks
 
 BOUNDS = st.tuples(st.integers(-1, 12), st.integers(-1, 12))
@@ -38,22 +38,18 @@ def visible(bounds, columns: int, offset: int = 0) -> np.ndarray:
     st.integers(0, 3),
     st.tuples(*[st.integers(0, 4)] * 3),
     st.permutations(range(3)),
-    st.sampled_from(Ragged),
-    st.booleans(),
 )
-def test_tiles_of_a_mask_of_rows(bounds, columns, offset, sizes, order, ragged, unknown):
+def test_tiles_of_a_mask_of_rows(bounds, columns, offset, sizes, order):
     shape = (2, len(bounds), columns)
     x = np.random.default_rng(0).normal(size=shape)
     with mlir_context():
-        argument = Argument(shape, frozenset({1, 2}) if unknown else frozenset())
-        module = payload([argument], [shape], lambda x: [row_masked(x, bounds, offset)])
-        options = TileOptions(ragged=ragged, drop=frozenset({0}) if sizes[0] == 1 else frozenset())
+        module = payload([shape], lambda x: [row_masked(x, bounds, offset)])
+        options = TileOptions(drop=frozenset({0}) if sizes[0] == 1 else frozenset())
         root = within(module, attn.RowMask.NAME)[0]
         refusal = refusal_of(lambda: tile_and_fuse(root, sizes, order, options=options))
         if refusal:
             # The mask is applied in place: what a tile repeats would be masked from what is masked already.
             assert "would continue from what the tile before has written" in refusal
-            assert ragged is Ragged.SHIFTED
             return
         (result,) = execute(module, [x])
     assert np.array_equal(result, np.where(visible(bounds, columns, offset), x, -np.inf))
@@ -86,22 +82,18 @@ def expected(problem: Attention, bounds, query, key, value) -> np.ndarray:
     st.sampled_from([(), (2,)]),
     st.tuples(st.integers(0, 4), st.integers(1, 4)),
     st.booleans(),
-    st.booleans(),
 )
-def test_attention_with_masked_rows_in_tiles(bounds, keys, leading, tiles, splits, unknown):
-    problem = Attention(
-        leading, queries=len(bounds), keys=keys, dynamic=frozenset({"keys"} if unknown else {})
-    )
+def test_attention_with_masked_rows_in_tiles(bounds, keys, leading, tiles, splits):
+    problem = Attention(leading, queries=len(bounds), keys=keys)
     inputs = problem.inputs()
     with mlir_context():
-        module = payload(problem.arguments(), [problem.output_shape], attention(problem, bounds))
+        module = payload(problem.arguments(), attention(problem, bounds))
         root = within(module, "attn.batch_matmul")[-1]
-        options = TileOptions(ragged=Ragged.SHIFTED)
-        tile_and_fuse(root, [*[0] * len(leading), tiles[0], 0, tiles[1]], options=options)
+        tile_and_fuse(root, [*[0] * len(leading), tiles[0], 0, tiles[1]])
         if splits:
             # Without bounds every tile is taken to be cut.
             made = split_at_masks(within(module, "scf.for")[-1])
-            assert len(made) == 1 or unknown
+            assert len(made) == 1
         (result,) = execute(module, inputs)
     close(result, expected(problem, bounds, *inputs))
 
@@ -112,7 +104,7 @@ def test_only_tiles_between_the_given_bounds_are_visited_and_masked_where_they_s
     problem = Attention(queries=3, keys=20)
     inputs = problem.inputs()
     with mlir_context():
-        module = payload(problem.arguments(), [problem.output_shape], attention(problem, bounds))
+        module = payload(problem.arguments(), attention(problem, bounds))
         tile_and_fuse(within(module, "attn.batch_matmul")[-1], [0, 0, 4])
         made = split_at_masks(within(module, "scf.for")[0], TileBounds(0, 4, 12, 15))
         has_mask = [
@@ -133,7 +125,7 @@ def test_a_factor_is_taken_from_before_a_mask_of_rows():
     problem = Attention(queries=3, keys=5, factor=0.5)
     inputs = problem.inputs()
     with mlir_context():
-        module = payload(problem.arguments(), [problem.output_shape], attention(problem, bounds))
+        module = payload(problem.arguments(), attention(problem, bounds))
         assert absorb_scale(softmaxes(module)[0])
         assert attn.Softmax(softmaxes(module)[0]).scale == 0.5
         (result,) = execute(module, inputs)

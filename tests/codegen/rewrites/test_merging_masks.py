@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from codegen.rewrites.execution import Argument, execute, payload, within
+from codegen.rewrites.execution import execute, payload, within
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlir import ir
@@ -78,7 +78,7 @@ def test_merged_masks_hide_what_either_hides(masks, first_row, first_column):
         return [value]
 
     with mlir_context():
-        module = payload([Argument(x.shape)], [x.shape], build)
+        module = payload([x.shape], build)
         assert merge_masks(module) == len(masks) - 1
         assert len(within(module, attn.Mask.NAME)) == 1
         verify(module)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from codegen.rewrites.attention_ir import Attention, integers, row_masked
 from codegen.rewrites.comparing import close
-from codegen.rewrites.execution import Argument, execute, payload, within
+from codegen.rewrites.execution import execute, payload, within
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlir import ir
@@ -17,7 +17,7 @@ from harness.codegen.ir import builder as b
 from harness.codegen.payloads.packed_attention import sequence_bounds
 from harness.codegen.rewrites.packed_sequences import PackedSequences, key_tile_bounds
 from harness.codegen.rewrites.ranges import as_value
-from harness.codegen.rewrites.tile_and_fuse import Ragged, TileOptions, tile_and_fuse
+from harness.codegen.rewrites.tile_and_fuse import tile_and_fuse
 from harness.codegen.rewrites.visible_tiles import split_at_masks
 
 
@@ -72,7 +72,7 @@ def computed_bounds(packing: Packing, first_rows, rows: int, step: int, is_known
         return [tensor.from_elements(b.tensor_type([len(first_rows), 4], "f64"), numbers)]
 
     with mlir_context():
-        module = payload([Argument((1,))], [(len(first_rows), 4)], build)
+        module = payload([(1,)], build)
         (result,) = execute(module, [np.zeros(1)])
     return result.astype(int).tolist()
 
@@ -147,9 +147,9 @@ def test_visiting_those_tiles_computes_attention_of_each_sequence(packing, tile,
 
     inputs = query, key, value = problem.inputs()
     with mlir_context():
-        module = payload(problem.arguments(), [problem.output_shape], build)
+        module = payload(problem.arguments(), build)
         root = within(module, "attn.batch_matmul")[-1]
-        nest = tile_and_fuse(root, [tile, 0, step], options=TileOptions(ragged=Ragged.SHIFTED))
+        nest = tile_and_fuse(root, [tile, 0, step])
         outer, loop = nest.loops
         step = min(step, packing.keys)
         with ir.InsertionPoint(loop):

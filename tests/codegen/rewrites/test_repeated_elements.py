@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from codegen.rewrites.comparing import close
-from codegen.rewrites.execution import Argument, execute, payload, within
+from codegen.rewrites.execution import execute, payload, within
 from mlir import ir
 
 from harness.codegen.dialect import operations as attn
@@ -11,7 +11,7 @@ from harness.codegen.dialect.context import mlir_context
 from harness.codegen.rewrites.errors import RewriteRefusedError
 from harness.codegen.rewrites.repeated_elements import Hiding, hiding_of
 from harness.codegen.rewrites.structured import view_of
-from harness.codegen.rewrites.tile_and_fuse import Ragged, TileOptions, tile_and_fuse
+from harness.codegen.rewrites.tile_and_fuse import TileOptions, tile_and_fuse
 
 REDUCTION = """
 #all = affine_map<(d0, d1) -> (d0, d1)>
@@ -95,12 +95,11 @@ def test_a_mask_follows_its_axis_in_tiles_that_lack_dimensions(drop):
     left, right, start = rng.normal(size=(2, 3, 2, 7)), rng.normal(size=(2, 3, 7, 4)), np.ones((2, 3, 2, 4))
     with mlir_context():
         module = payload(
-            [Argument(each.shape) for each in (left, right, start)],
-            [start.shape],
+            [each.shape for each in (left, right, start)],
             lambda *values: [attn.batch_matmul(*values).product],
         )
         root = within(module, attn.BatchMatmul.NAME)[0]
-        tile_and_fuse(root, [1, 1, 0, 0, 3], options=TileOptions(drop=drop, ragged=Ragged.SHIFTED))
+        tile_and_fuse(root, [1, 1, 0, 0, 3], options=TileOptions(drop=drop))
         (mask,) = within(module, attn.Mask.NAME)
         assert attn.Mask(mask).visible.n_dims == 4 - len(drop)
         (result,) = execute(module, [left, right, start])

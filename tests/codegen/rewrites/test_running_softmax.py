@@ -13,7 +13,7 @@ from harness.codegen.dialect.context import mlir_context
 from harness.codegen.ir import builder as b
 from harness.codegen.rewrites.errors import RewriteRefusedError
 from harness.codegen.rewrites.simplifications import fold_diagonal_products
-from harness.codegen.rewrites.tile_and_fuse import Ragged, TileOptions, tile_and_fuse
+from harness.codegen.rewrites.tile_and_fuse import TileOptions, tile_and_fuse
 
 LENGTHS = st.integers(1, 9)
 
@@ -31,13 +31,11 @@ PROBLEMS = st.builds(
     normalized=st.booleans(),
     continued=st.booleans(),
     accumulates=st.booleans(),
-    dynamic=st.frozensets(st.sampled_from(["queries", "keys"])),
 )
 
 EXPECTED_REFUSALS = (
     "a shifted tile of a parallel loop inside a reduction loop",
     "a shifted tile would continue from what the tile before has written",
-    "a rest can only be peeled where the length is static",
     "inside the reduction does not cut its rows",
 )
 
@@ -61,14 +59,14 @@ def tile_or_refuse(root, sizes, order, options):
 
 
 @settings(max_examples=25)
-@given(tilings(), st.sampled_from(Ragged), st.booleans())
-def test_equals_the_untiled_payload(tiling, ragged, folds):
+@given(tilings(), st.booleans(), st.booleans())
+def test_equals_the_untiled_payload(tiling, peels_rest, folds):
     problem, sizes, order = tiling
     inputs = problem.inputs()
     with mlir_context():
         module = problem.module()
         root = within(module, "attn.batch_matmul")[-1]
-        refusal = tile_or_refuse(root, sizes, order, TileOptions(ragged=ragged))
+        refusal = tile_or_refuse(root, sizes, order, TileOptions(peels_rest=peels_rest))
         if refusal:
             assert any(reason in refusal for reason in EXPECTED_REFUSALS)
             return
@@ -87,14 +85,11 @@ def test_equals_the_untiled_payload(tiling, ragged, folds):
         keys=LENGTHS,
         scale=st.just(0.5),
         shift=st.sampled_from([None, 0]),
-        dynamic=st.frozensets(st.sampled_from(["queries", "keys"])),
     ),
-    st.sampled_from([Ragged.PARTIAL, Ragged.SHIFTED]),
     st.booleans(),
 )
-def test_statistics_that_are_used_are_extra_results_of_the_loops(problem, ragged, keys_outside):
+def test_statistics_that_are_used_are_extra_results_of_the_loops(problem, keys_outside):
     """Total and maximum feed the log-sum-exp, which the payload computes before the product with V."""
-    rows = problem.output_shape[:-1]
     rank = len(problem.output_shape)
 
     def build(*values):
@@ -103,14 +98,12 @@ def test_statistics_that_are_used_are_extra_results_of_the_loops(problem, ragged
 
     inputs = problem.inputs()
     with mlir_context():
-        module = payload(problem.arguments(), [problem.output_shape, rows, rows], build)
+        module = payload(problem.arguments(), build)
         order = list(range(rank + 1))
-        if keys_outside and ragged is Ragged.PARTIAL:
+        if keys_outside and problem.queries % 2 == 0:
             order = [*order[: rank - 2], rank, rank - 1, rank - 2]
         sizes = [*[1] * (rank - 2), 2, 0, 3]
-        tile_and_fuse(
-            within(module, "attn.batch_matmul")[-1], sizes, order, options=TileOptions(ragged=ragged)
-        )
+        tile_and_fuse(within(module, "attn.batch_matmul")[-1], sizes, order)
         results = execute(module, inputs)
     expected = problem.reference(*inputs)
     close(results[0], expected.output)
@@ -126,15 +119,11 @@ def test_statistics_that_are_used_are_extra_results_of_the_loops(problem, ragged
         queries=LENGTHS,
         keys=LENGTHS,
         factor=st.just(0.5),
-        dynamic=st.frozensets(st.sampled_from(["queries", "keys"])),
     ),
-    st.sampled_from(Ragged),
+    st.booleans(),
     st.booleans(),
 )
-def test_kept_scores_are_an_extra_result_of_the_loops(problem, ragged, keys_outside):
-    if ragged is Ragged.PEELED and "keys" in problem.dynamic:
-        ragged = Ragged.PARTIAL
-    scores = (*problem.output_shape[:-1], problem.keys)
+def test_kept_scores_are_an_extra_result_of_the_loops(problem, peels_rest, keys_outside):
     kept = []
 
     def build(*values):
@@ -144,13 +133,13 @@ def test_kept_scores_are_an_extra_result_of_the_loops(problem, ragged, keys_outs
 
     inputs = problem.inputs()
     with mlir_context():
-        module = payload(problem.arguments(), [problem.output_shape, scores], build)
-        rank = len(scores)
+        module = payload(problem.arguments(), build)
+        rank = len(problem.output_shape)
         order = list(range(rank + 1))
-        if keys_outside and ragged is Ragged.PARTIAL:
+        if keys_outside and problem.queries % 2 == 0:
             order = order[::-1]
         sizes = [*[1] * (rank - 2), 2, 0, 3]
-        options = TileOptions(ragged=ragged)
+        options = TileOptions(peels_rest=peels_rest)
         root = within(module, "attn.batch_matmul")[-1]
         nest = tile_and_fuse(root, sizes, order, keep_intermediates=kept, options=options)
         assert len(nest.results) == 2
@@ -173,7 +162,7 @@ def test_what_is_computed_of_rows_that_tiles_need_is_kept_with_them(tile):
 
     inputs = problem.inputs()
     with mlir_context():
-        module = payload(problem.arguments(), [problem.output_shape, (4,)], build)
+        module = payload(problem.arguments(), build)
         root = within(module, "attn.batch_matmul")[-1]
         options = TileOptions(grid=1)
         nest = tile_and_fuse(root, [tile, 0, 0], keep_intermediates=kept, options=options)
@@ -189,7 +178,7 @@ def test_what_is_computed_of_rows_that_tiles_need_is_kept_with_them(tile):
 @pytest.mark.parametrize("tiles", [0, 1, 2, 3])
 def test_after_each_key_tile_the_output_is_exact_for_the_keys_so_far(order, tiles):
     """With the loop over key tiles cut short, the output is attention over the keys seen."""
-    problem = Attention((2, 2), queries=6, keys=12, scale=0.5)
+    problem = Attention((2, 2), queries=8, keys=12, scale=0.5)
     inputs = problem.inputs()
     with mlir_context():
         module = problem.module()
@@ -201,7 +190,7 @@ def test_after_each_key_tile_the_output_is_exact_for_the_keys_so_far(order, tile
     if tiles == 0:
         close(result, np.zeros_like(result))
     else:
-        seen = Attention((2, 2), queries=6, keys=4 * tiles, scale=0.5)
+        seen = Attention((2, 2), queries=8, keys=4 * tiles, scale=0.5)
         close(result, seen.reference(query, key[..., : 4 * tiles, :], value[..., : 4 * tiles, :]).output)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from codegen.rewrites.attention_ir import Attention
 from codegen.rewrites.comparing import close
-from codegen.rewrites.execution import body_of, execute, payload, within
+from codegen.rewrites.execution import execute, payload, within
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlir import ir
@@ -15,7 +15,7 @@ from harness.codegen.dialect import operations as attn
 from harness.codegen.dialect.context import mlir_context
 from harness.codegen.ir import builder as b
 from harness.codegen.rewrites.errors import RewriteRefusedError
-from harness.codegen.rewrites.tile_and_fuse import Ragged, TileOptions, tile_and_fuse
+from harness.codegen.rewrites.tile_and_fuse import tile_and_fuse
 from harness.codegen.rewrites.visible_tiles import split_at_masks
 
 
@@ -24,10 +24,9 @@ def split(module: ir.Module) -> list[ir.OpView]:
     return split_at_masks(within(module, "scf.for")[-1])
 
 
-def tiled(problem: Attention, sizes, ragged=Ragged.SHIFTED, **keywords) -> ir.Module:
+def tiled(problem: Attention, sizes) -> ir.Module:
     module = problem.module()
-    options = TileOptions(ragged=ragged)
-    tile_and_fuse(within(module, "attn.batch_matmul")[-1], sizes, options=options, **keywords)
+    tile_and_fuse(within(module, "attn.batch_matmul")[-1], sizes)
     return module
 
 
@@ -41,7 +40,6 @@ def tiled(problem: Attention, sizes, ragged=Ragged.SHIFTED, **keywords) -> ir.Mo
         shift=st.integers(-6, 6),
         normalized=st.booleans(),
         continued=st.booleans(),
-        dynamic=st.sampled_from([frozenset(), frozenset({"keys"})]),
     ),
     st.integers(1, 5),
     st.integers(1, 5),
@@ -68,9 +66,8 @@ def test_skipping_what_a_window_hides_changes_nothing(queries, keys, shift, left
     inputs = problem.inputs()
     with mlir_context():
         build = windowed(problem, shift, left, period)
-        module = payload(problem.arguments(), [problem.output_shape], build)
-        options = TileOptions(ragged=Ragged.SHIFTED)
-        tile_and_fuse(within(module, "attn.batch_matmul")[-1], [2, 0, 3], options=options)
+        module = payload(problem.arguments(), build)
+        tile_and_fuse(within(module, "attn.batch_matmul")[-1], [2, 0, 3])
         split(module)
         (result,) = execute(module, inputs)
     row, column = np.indices((queries, keys))
@@ -128,10 +125,10 @@ def test_key_tiles_that_a_causal_mask_hides_are_not_visited():
 
 
 def refused(module: ir.Module) -> str:
-    before = str(body_of(module))
+    before = str(module)
     with pytest.raises(RewriteRefusedError) as refusal:
         split(module)
-    assert str(body_of(module)) == before
+    assert str(module) == before
     return str(refusal.value)
 
 
@@ -148,7 +145,7 @@ def test_a_remainder_of_the_loops_position_bounds_no_loop():
         return [steps.output]
 
     with mlir_context():
-        module = payload(problem.arguments(), [problem.output_shape], build)
+        module = payload(problem.arguments(), build)
         tile_and_fuse(within(module, "attn.batch_matmul")[-1], [0, 0, 4])
         assert "does not bound the loop's position" in refused(module)
 
@@ -163,7 +160,7 @@ def test_a_loop_that_also_leaves_scores_visits_all_tiles():
         return [steps.output, steps.product]
 
     with mlir_context():
-        module = payload(problem.arguments(), [problem.output_shape, (4, 8)], build)
+        module = payload(problem.arguments(), build)
         tile_and_fuse(within(module, "attn.batch_matmul")[-1], [0, 0, 4], keep_intermediates=kept)
         assert "it also yields what tensor.insert_slice makes" in refused(module)
 
@@ -189,9 +186,3 @@ def test_a_loop_that_begins_later_is_split_from_there_on():
         assert split(module)
         (result,) = execute(module, inputs)
     close(result, problem.reference(*inputs).output)
-
-
-def test_rows_of_unknown_number_are_not_looked_at():
-    with mlir_context():
-        module = tiled(Attention(queries=5, keys=8, shift=0), [2, 0, 4], Ragged.PARTIAL)
-        assert "its tiles have an unknown size along axis 0" in refused(module)

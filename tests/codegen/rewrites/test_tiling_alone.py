@@ -1,9 +1,9 @@
-"""Tiling of single operations: any loops, any order, any length, known or not."""
+"""Tiling of single operations: any loops, any order, any length."""
 
 import numpy as np
 import pytest
 from codegen.rewrites.comparing import close
-from codegen.rewrites.execution import Argument, execute, payload, within
+from codegen.rewrites.execution import execute, payload, within
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlir.dialects import arith
@@ -12,7 +12,7 @@ from harness.codegen.dialect import operations as attn
 from harness.codegen.dialect.context import mlir_context
 from harness.codegen.ir import builder as b
 from harness.codegen.rewrites.errors import RewriteRefusedError
-from harness.codegen.rewrites.tile_and_fuse import Ragged, TileOptions, tile_and_fuse
+from harness.codegen.rewrites.tile_and_fuse import TileOptions, tile_and_fuse
 
 LENGTHS = st.integers(1, 7)
 TILES = st.integers(0, 5)
@@ -24,33 +24,23 @@ def random(*shapes):
     return [rng.normal(size=shape) for shape in shapes]
 
 
-def argument(letters, sizes, unknown):
-    return Argument(
-        tuple(sizes[letter] for letter in letters),
-        frozenset(axis for axis, letter in enumerate(letters) if letter in unknown),
-    )
-
-
 @settings(max_examples=25)
 @given(
     sizes=st.fixed_dictionaries(dict.fromkeys("mnk", LENGTHS)),
     tiles=st.tuples(TILES, TILES, TILES),
     order=st.permutations(range(3)),
-    ragged=st.sampled_from(Ragged),
+    peels_rest=st.booleans(),
     layout=st.sampled_from(["nn", "nt", "tn", "tt"]),
-    unknown=st.frozensets(st.sampled_from("mnk")),
 )
-def test_matrix_products_continue_from_their_initial_value(sizes, tiles, order, ragged, layout, unknown):
+def test_matrix_products_continue_from_their_initial_value(sizes, tiles, order, peels_rest, layout):
     letters = ["mk" if layout[0] == "n" else "km", "kn" if layout[1] == "n" else "nk", "mn"]
-    arguments = [argument(each, sizes, unknown) for each in letters]
-    inputs = random(*(each.shape for each in arguments))
+    shapes = [tuple(sizes[letter] for letter in operand) for operand in letters]
+    inputs = random(*shapes)
     with mlir_context():
-        module = payload(
-            arguments, [arguments[2].shape], lambda *v: [attn.batch_matmul(*v, layout=layout).product]
-        )
-        refusal = tiled(module, "attn.batch_matmul", tiles, order, TileOptions(ragged=ragged))
+        module = payload(shapes, lambda *v: [attn.batch_matmul(*v, layout=layout).product])
+        refusal = tiled(module, "attn.batch_matmul", tiles, order, TileOptions(peels_rest=peels_rest))
         if refusal:
-            assert "shifted tile" in refusal or "peeled" in refusal
+            assert "shifted tile" in refusal
             return
         (result,) = execute(module, inputs)
     close(result, np.einsum(f"{letters[0]},{letters[1]}->mn", *inputs[:2]) + inputs[2])
@@ -73,18 +63,14 @@ REDUCTIONS = {
 
 
 @pytest.mark.parametrize("kind", REDUCTIONS)
-@pytest.mark.parametrize("ragged", Ragged)
+@pytest.mark.parametrize("peels_rest", [False, True])
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 0]])
-def test_reductions_of_two_dimensions(kind, ragged, order):
+def test_reductions_of_two_dimensions(kind, peels_rest, order):
     combine, of_numpy = REDUCTIONS[kind]
     x, start = random((4, 5, 7), (4,))
     with mlir_context():
-        module = payload(
-            [Argument(x.shape), Argument(start.shape)],
-            [start.shape],
-            lambda *v: [b.structured("abc->a", v[:1], v[1], combine)],
-        )
-        assert tiled(module, "linalg.generic", [2, 2, 3], order, TileOptions(ragged=ragged)) is None
+        module = payload([x.shape, start.shape], lambda *v: [b.structured("abc->a", v[:1], v[1], combine)])
+        assert tiled(module, "linalg.generic", [2, 2, 3], order, TileOptions(peels_rest=peels_rest)) is None
         (result,) = execute(module, [x, start])
     close(result, of_numpy(start, of_numpy.reduce(of_numpy.reduce(x, 1), 1)))
 
@@ -93,22 +79,14 @@ def test_reductions_of_two_dimensions(kind, ragged, order):
 @given(
     shape=st.tuples(LENGTHS, LENGTHS, LENGTHS),
     tiles=st.tuples(TILES, TILES, TILES),
-    ragged=st.sampled_from([Ragged.PARTIAL, Ragged.SHIFTED]),
-    unknown=st.frozensets(st.integers(0, 2)),
     axis=st.integers(0, 2),
     has_grid=st.booleans(),
 )
-def test_all_results_of_a_softmax_outside_of_its_reduced_dimension(
-    shape, tiles, ragged, unknown, axis, has_grid
-):
+def test_all_results_of_a_softmax_outside_of_its_reduced_dimension(shape, tiles, axis, has_grid):
     from codegen.rewrites.attention_ir import softmax_reference
 
     rows = shape[:axis] + shape[axis + 1 :]
-    row_axes = [a for a in range(3) if a != axis]
-    arguments = [Argument(shape, unknown)] + [
-        Argument(rows, frozenset(n for n, a in enumerate(row_axes) if a in unknown)) for _ in range(2)
-    ]
-    x, maximum, total = random(*(each.shape for each in arguments))
+    x, maximum, total = random(shape, rows, rows)
     tiles = [0 if a == axis else tile for a, tile in enumerate(tiles)]
 
     def body(x, maximum, total):
@@ -116,9 +94,9 @@ def test_all_results_of_a_softmax_outside_of_its_reduced_dimension(
         return attn.softmax(x, out, maximum, total, row_out, dimension=axis, scale=0.5).operation.results
 
     with mlir_context():
-        module = payload(arguments, [shape, rows, rows, rows], body)
+        module = payload([shape, rows, rows], body)
         grid = sum(tile > 0 for tile in tiles) if has_grid else 0
-        refusal = tiled(module, "attn.softmax", tiles, None, TileOptions(grid=grid, ragged=ragged))
+        refusal = tiled(module, "attn.softmax", tiles, None, TileOptions(grid=grid))
         if refusal:
             assert "continue from what the tile before has written" in refusal
             return
@@ -137,7 +115,7 @@ def test_an_output_that_is_also_an_input_is_read_as_it_was():
             doubled = b.structured("ab->ab", [start], b.empty([4, 4], "f64"), lambda x: arith.addf(x, x))
             return [attn.batch_matmul(left, doubled, start).product]
 
-        module = payload([Argument((4, 4))] * 2, [(4, 4)], body)
+        module = payload([(4, 4)] * 2, body)
         tiled(module, "attn.batch_matmul", [2, 2, 0])
         (result,) = execute(module, [left, start])
     close(result, left @ (2 * start) + start)

@@ -1,9 +1,9 @@
-// REWRITE: tile-and-fuse sizes=4,0,2 interchange=2,0,1
+// REWRITE: tile-and-fuse sizes=5,0,2 interchange=2,0,1
 // The init rule: the zeros that a reduction starts from are made once, outside of its loop.
 
 // CHECK: [[ZEROS:%\w+]] = linalg.fill {{.*}} -> tensor<10x5xf32>
 // CHECK: scf.for {{.*}} to %c8 step %c2 iter_args([[FIRST:%\w+]] = [[ZEROS]])
-// CHECK: scf.for {{.*}} to %c10 step %c4 iter_args([[SECOND:%\w+]] = [[FIRST]])
+// CHECK: scf.for {{.*}} to %c10 step %c5 iter_args([[SECOND:%\w+]] = [[FIRST]])
 // CHECK-NOT: linalg.fill
 // CHECK: [[OLD:%\w+]] = tensor.extract_slice [[SECOND]]
 // CHECK: linalg.matmul {{.*}} outs([[OLD]] :

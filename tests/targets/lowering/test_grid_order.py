@@ -7,7 +7,7 @@ import pytest
 from mlir import ir
 
 from harness.codegen.costs.expressions import Bindings, Constant
-from harness.codegen.costs.operations.integers import INTEGERS
+from harness.codegen.costs.operations.arithmetic import INTEGERS
 from harness.codegen.costs.walk import Walk
 from harness.codegen.dialect.context import mlir_context
 from harness.codegen.ir.walk import operations_within
@@ -78,8 +78,8 @@ def points(module: ir.Module) -> Iterator[tuple[tuple[int, ...], int]]:
         for operation in body.operations:
             if operation.name in INTEGERS:
                 INTEGERS[operation.name](walk, operation)
-        first, end = (walk.integer(value).value(Bindings({})) for value in list(loop.operands)[:2])
-        place = tuple(walk.integer(value).value(Bindings({})) for value in list(store.operands)[2:])
+        first, end = (walk.integer(value).evaluate(Bindings({})) for value in list(loop.operands)[:2])
+        place = tuple(walk.integer(value).evaluate(Bindings({})) for value in list(store.operands)[2:])
         yield place, max(0, end - first)
 
 

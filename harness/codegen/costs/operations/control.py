@@ -6,12 +6,19 @@ from mlir import ir
 
 from harness.codegen.costs.expressions import Constant, Expression, Variable, selected
 from harness.codegen.costs.memory import Memory, is_memory
-from harness.codegen.costs.operations.storage import either, insert
-from harness.codegen.costs.trees import NOTHING, Carried, CostTree, FinalValue, Loop, branch, loop, sequence
+from harness.codegen.costs.operations.tensors import either, insert
+from harness.codegen.costs.trees import (
+    NOTHING,
+    Bounds,
+    Carried,
+    CostTree,
+    branch,
+    final_value,
+    loop,
+    sequence,
+)
 from harness.codegen.costs.walk import Handler, Walk, body_of, is_integer, nothing, operand_groups
 from harness.codegen.ir.walk import terminator_of
-
-Bounds = tuple[Expression, Expression, Expression]
 
 
 def _for(walk: Walk, operation: ir.OpView) -> CostTree:
@@ -31,8 +38,12 @@ def _for(walk: Walk, operation: ir.OpView) -> CostTree:
         for argument, first, following in zip(arguments, initial, yielded, strict=True)
         if argument in integers
     ]
-    own_loop = Loop(variable, bounds, cost, carried)
-    _define_loop_results(walk, operation, arguments, carried, own_loop)
+    numbers = {argument: number for number, argument in enumerate(integers)}
+    for argument, result in zip(arguments, operation.results, strict=True):
+        if argument in numbers:
+            walk.define(result, final_value(variable, bounds, carried, numbers[argument]))
+        elif is_memory(argument.type):
+            walk.define(result, walk.memory(argument))
     return loop(variable, bounds, cost, carried)
 
 
@@ -56,22 +67,6 @@ def _body_with_carried_memory(
         if all(after[argument] is memory for argument, memory in stored.items()):
             return cost
         stored = after
-
-
-def _define_loop_results(
-    walk: Walk,
-    operation: ir.OpView,
-    arguments: Sequence[ir.Value],
-    carried: Sequence[Carried],
-    own_loop: Loop,
-) -> None:
-    number = 0
-    for argument, result in zip(arguments, operation.results, strict=True):
-        if is_integer(argument.type):
-            walk.define(result, FinalValue(own_loop, carried, number))
-            number += 1
-        elif is_memory(argument.type):
-            walk.define(result, walk.memory(argument))
 
 
 def _forall(walk: Walk, operation: ir.OpView) -> CostTree:

@@ -12,8 +12,7 @@ from mlir.dialects import linalg
 from harness.codegen.costs.costs import NotCountable
 from harness.codegen.costs.expressions import Constant, Expression, Unknown, Variable
 from harness.codegen.costs.memory import is_memory
-from harness.codegen.costs.operations.arithmetic import FUSED_MULTIPLY_ADD
-from harness.codegen.costs.operations.elementwise import Kind
+from harness.codegen.costs.operations.arithmetic import FUSED_MULTIPLY_ADD, Kind
 from harness.codegen.costs.trees import NOTHING, CostTree, Fixed, nest, sequence
 from harness.codegen.costs.walk import Handler, Walk, body_of, nothing
 from harness.codegen.ir.walk import terminator_of

@@ -8,7 +8,7 @@ import math
 from mlir import ir
 
 from harness.codegen.costs.costs import NotCountable
-from harness.codegen.costs.operations.elementwise import Kind, elements_of
+from harness.codegen.costs.operations.arithmetic import Kind, elements_of
 from harness.codegen.costs.trees import NOTHING, CostTree, Fixed
 from harness.codegen.costs.walk import Handler, Walk, body_of, named, nothing
 

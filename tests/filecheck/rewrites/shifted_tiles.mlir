@@ -1,4 +1,4 @@
-// REWRITE: tile-and-fuse sizes=4,0,3 ragged=shifted
+// REWRITE: tile-and-fuse sizes=4,0,3
 // The last tile is moved back to end with the dimension: all sizes are static.  In the reduction, factors that the
 // tile before has seen are masked.
 

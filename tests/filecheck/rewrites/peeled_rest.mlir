@@ -1,4 +1,4 @@
-// REWRITE: tile-and-fuse sizes=0,0,3 ragged=peeled
+// REWRITE: tile-and-fuse sizes=0,0,3 peels-rest
 // The loop covers whole tiles; what is left follows after it.
 
 // CHECK: [[SUM:%\w+]] = scf.for {{.*}} = %c0 to %c6 step %c3
