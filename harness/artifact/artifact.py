@@ -2,14 +2,13 @@
 
 import importlib
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from harness.artifact.bound_call import Executable
-from harness.artifact.padding import PaddedExecutable
-from harness.artifact.pages import PagedExecutable
 from harness.artifact.ranks import RanksExecutable
+from harness.artifact.wrapped import PaddedExecutable, PagedExecutable
 from harness.codegen.bounds.loop_model import LoopModel
 from harness.problem.case import Case, ParameterValue
 from harness.problem.padding import padded_problem
@@ -78,18 +77,6 @@ class StaticMetrics(BaseModel):
     """Matrix-product operations that the generated code executes, recomputation and hidden pairs included."""
 
 
-class Candidate(BaseModel):
-    """Other code for the same case: a device takes the fastest, see `harness.artifact.candidates`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    folder: str
-    """Where its files lie in the artifact's folder."""
-    metrics: StaticMetrics
-    chosen: dict[str, ParameterValue]
-    launch: dict[str, Any]
-
-
 class Artifact(BaseModel):
     """A built case: a folder of files (binary, IR of every stage) described by its `artifact.json`."""
 
@@ -119,38 +106,16 @@ class Artifact(BaseModel):
     """Whether it computes packed sequences as a padded batch, see `harness.problem.padding`."""
     launch: dict[str, Any] = {}
     """What the loader needs: entry points, grid, workspace."""
-    candidates: tuple[Candidate, ...] = ()
-    """Other code that a device can choose; what these fields say is of the code that is taken without one."""
-    code_folder: str = ""
-    """Where in the folder the code lies, if it is a candidate's."""
     why_not_run: str | None = None
     """Why nothing here can run the code, where the executor is `none`."""
     refusal: str | None = None
     """What a toolchain said when it refused to go on: there are stages, but no code, and the case counts as
     unsupported."""
 
-    @model_validator(mode="after")
-    def _fits_its_problem(self) -> Self:
-        """Refuse what is of packed sequences alone where the case has none: it may be a plugin's mistake."""
-        if not self.case.problem.is_packed:
-            if self.page_size is not None:
-                raise ValueError(f"page_size: found {self.page_size}, expected none: no sequences are packed")
-            if self.is_padded:
-                raise ValueError("is_padded: found true, expected false: no sequences are packed")
-        return self
-
     @property
     def build_seconds(self) -> float:
         """Build time, all stages together."""
         return sum(self.stage_seconds.values())
-
-    def with_candidate(self, number: int) -> Self:
-        """Return the artifact as it is with one of its candidates, from 1 on; 0 stands for its own code."""
-        if number == 0:
-            return self
-        taken = self.candidates[number - 1]
-        changes = {"metrics": taken.metrics, "chosen": self.chosen | taken.chosen, "launch": taken.launch}
-        return self.model_copy(update={**changes, "code_folder": taken.folder, "candidates": ()})
 
     def load(self, folder: Path) -> Executable:
         """Load the artifact's code into this process.
@@ -168,7 +133,6 @@ class Artifact(BaseModel):
 
     def load_unchanged(self, folder: Path) -> Executable:
         """Load the code of files that `require_unchanged` has looked at."""
-        folder = folder / self.code_folder
         module, _, function = self.loader.partition(":")
         load, problem = getattr(importlib.import_module(module), function), self.case.problem
         if self.ranks > 1:

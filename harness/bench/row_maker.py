@@ -38,8 +38,6 @@ class CaseRecord:
     artifact: Artifact | None = None
     folder: Path | None = None
     """Where the artifact lies in the cache."""
-    candidate: int | None = None
-    """Which of the artifact's candidates is loaded, once that is known."""
     verdict: Checked | None = None
     """The oracle's verdict with the largest error for its tolerance."""
     distribution: str | None = None
@@ -77,11 +75,6 @@ class CaseRecord:
     def note_build(self, built: Built) -> None:
         """Keep what a build left behind."""
         self.artifact, self.folder = built.artifact, built.folder
-
-    def note_candidate(self, number: int) -> None:
-        """Keep which candidate the first load has taken: all others take it as well."""
-        if self.candidate is None and self.artifact is not None:
-            self.artifact, self.candidate = self.artifact.with_candidate(number), number
 
     def note_verdict(self, verdict: Checked, distribution: str) -> None:
         """Keep a verdict if it is the worst so far."""

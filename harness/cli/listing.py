@@ -83,7 +83,7 @@ def figures() -> list[Entry]:
 
 def distributions() -> list[Entry]:
     """Return the input distributions that a case can be checked with."""
-    from harness.problem.inputs import DISTRIBUTIONS
+    from harness.problem.distributions import DISTRIBUTIONS
 
     return [Entry(name=name, summary=distribution.summary) for name, distribution in DISTRIBUTIONS.items()]
 

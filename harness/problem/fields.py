@@ -4,15 +4,11 @@ Options of the command line, axes of an experiment, arguments of `harness.attent
 results are made of these, so that a field is declared once, in the model.
 """
 
-import ast
-import inspect
 import re
-import sys
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from harness.problem.attention_problem import AttentionProblem
@@ -89,32 +85,12 @@ class ProblemField:
 @cache
 def problem_fields() -> Mapping[str, ProblemField]:
     """Return the fields of a problem by name, in the model's order."""
-    descriptions = _field_docstrings()
     return types.MappingProxyType(
         {
-            name: _field(name, field.annotation, field.metadata, field.default, descriptions.get(name, ""))
+            name: _field(name, field.annotation, field.metadata, field.default, field.description or "")
             for name, field in AttentionProblem.model_fields.items()
         }
     )
-
-
-def _field_docstrings() -> dict[str, str]:
-    """Return the text below each field of a problem that has one.
-
-    They are read here, not by pydantic when the model is made: few processes want them.
-    """
-    module = ast.parse(inspect.getsource(sys.modules[AttentionProblem.__module__]))
-    definition = next(
-        part
-        for part in module.body
-        if isinstance(part, ast.ClassDef) and part.name == AttentionProblem.__name__
-    )
-    docstrings = {}
-    for field, below in pairwise(definition.body):
-        match field, below:
-            case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
-                docstrings[name] = text
-    return docstrings
 
 
 def _field(name: str, annotation: Any, metadata: list[Any], default: Any, text: str) -> ProblemField:

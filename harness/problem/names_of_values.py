@@ -15,15 +15,10 @@ def name_of_list(text: str) -> str:
     if len(text) <= LONGEST_LIST:
         return text
     values = text.split(",")
-    ends = sorted(values, key=_size)
+    ends = sorted(values, key=lambda value: (len(value), value))  # whole numbers by their sizes
     return (
         f"{ends[0][:LONGEST_LIST]}…{ends[-1][:LONGEST_LIST]} ({len(values)} values, {digest(text)[:DIGEST]})"
     )
-
-
-def _size(value: str) -> tuple[int, str]:
-    """Sort whole numbers by their sizes."""
-    return len(value), value
 
 
 def name_of_float(value: float) -> str:

@@ -109,9 +109,6 @@ def test_ranks_share_out_the_heads(ranks, tmp_path):
     call.poison()
     call.run()
     assert expect(inputs, problem).check_outputs(call.outputs()).ok
-    parts = call.parts()
-    assert len(parts) == ranks
-    assert all(expect(part.inputs, part.problem).check_outputs(part.outputs).ok for part in parts)
 
 
 def test_heads_that_cannot_be_shared_out_are_refused_with_the_reason():

@@ -10,7 +10,6 @@ from pydantic import Field
 
 from harness.artifact.artifact import Artifact
 from harness.artifact.bound_call import BoundCall, Executable
-from harness.artifact.candidates import fastest_candidate
 from harness.artifact.code_digests import code_digests, require_same_code
 from harness.bench.building.case_build import read_artifact
 from harness.bench.running.output_check import OutputCheck, outputs_of
@@ -74,20 +73,15 @@ class LoadRequest(Request[Loaded]):
     folder: AbsolutePath
     code: dict[str, str] = Field(default_factory=dict)
     """Digests of the sources, by package, that the case's key is of; nothing is asked of others."""
-    candidate: Annotated[int, Field(ge=0)] | None = None
-    """The candidate to take, see `Artifact.with_candidate`; None: the fastest here."""
 
     def answer(self, life: Life) -> Loaded:
         """Load the code."""
-        artifact, number = read_artifact(self.folder), self.candidate
-        if number is None:
-            number = fastest_candidate(artifact, self.folder)
-        artifact = artifact.with_candidate(number)
+        artifact = read_artifact(self.folder)
         executable = artifact.load(self.folder)
         executable.take_process()
         require_same_code(self.code, code_digests(self.code))
         life.keep(LoadedCode(artifact, executable))
-        return Loaded(candidate=number, metrics=executable.driver_metrics())
+        return Loaded(metrics=executable.driver_metrics())
 
 
 class BindRequest(Request[Done]):
@@ -156,7 +150,7 @@ class CheckRequest(Request[Checked]):
         if isinstance(left, Exception):
             raise left
         outputs = check.outputs(left)
-        verdict = check.verdict(outputs)
+        verdict = expected.check_outputs(outputs)
         if self.keep is not None:
             keep_outputs(self.keep, outputs, verdict.error_ratio)
         if verdict.ok and self.repeats:

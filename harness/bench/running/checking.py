@@ -14,15 +14,12 @@ from harness.bench.running.check_requests import (
 from harness.bench.running.expectations import ExpectationFiles
 from harness.bench.workers.process import WorkerFailure, WorkerProcess
 from harness.bench.workers.protocol import Answer, Checked, Request
-from harness.problem.changing_inputs import TURNED, operands_of
+from harness.problem.changing_inputs import AS_DRAWN, NEGATED, TURNED, operands_of
 from harness.reporting.units import beside_limit
 from harness.system.status import Status
 
 EMULATOR = "emulator"
 """The executor whose launches are executed twice each anyway, and take long."""
-AS_DRAWN = 0
-OTHER_SIGN = 1
-"""Numbers of inputs: odd ones have the other sign, see `harness.problem.changing_inputs`."""
 ON_OTHER_INPUTS = "right on its first inputs, and wrong on others: "
 WITH_OTHER_OPERANDS = "right on its first inputs, and wrong when it is bound again with other values of {}: "
 
@@ -86,10 +83,9 @@ class _Checking:
         record = self._record
         if record.folder is None:
             raise ValueError(f"{record.case.id} has not been built")
-        request = LoadRequest(folder=record.folder, code=dict(record.code), candidate=record.candidate)
+        request = LoadRequest(folder=record.folder, code=dict(record.code))
         loaded = self._asked("load", request)
         record.driver_metrics = loaded.metrics
-        record.note_candidate(loaded.candidate)
 
     def check_repeatedly(self, expected: ExpectationFiles, keep: Path | None) -> None:
         """Check calls on inputs that are the same, and on others; what memory they take does not count."""
@@ -98,7 +94,7 @@ class _Checking:
         self._asked("run", RunRequest())
         self._asked("run", RunRequest(poison=False, reads=True))
         self._compare(distribution, CheckRequest(expectation=first, keep=keep, repeats=True))
-        number = OTHER_SIGN if expected.others is None else TURNED
+        number = NEGATED if expected.others is None else TURNED
         self._asked("run", OtherInputsRequest(number=number, seed=self._seed))
         # Nothing is poisoned: what code computes when its outputs are is of the inputs before.
         self._asked("run", RunRequest(poison=False, reads=True))

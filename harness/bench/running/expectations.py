@@ -15,8 +15,8 @@ from harness.problem.attention_problem import AttentionProblem
 from harness.problem.changing_inputs import (
     TURNABLE,
     TURNED,
+    ChangingInputs,
     change_operands,
-    inputs_as_expected,
     turns_of_operands,
 )
 from harness.problem.inputs import make_inputs
@@ -42,11 +42,10 @@ class ExpectRequest(Request[Done]):
     def answer(self, life: Life) -> Done:
         """Compute what is expected."""
         inputs = make_inputs(self.problem, self.distribution, self.seed)
+        ChangingInputs(inputs).become(self.number)
         if self.operands:
             change_operands(inputs, self.problem, self.seed, self.operands)
-            inputs = inputs.as_expected(self.problem)
-        inputs = inputs_as_expected(inputs, self.problem, self.number)
-        expect(inputs, self.problem).save(self.file)
+        expect(inputs.as_expected(self.problem), self.problem).save(self.file)
         return Done()
 
 

@@ -30,7 +30,7 @@ from harness.bench.workers.protocol import (
     Sampled,
 )
 from harness.oracle.expected import Expected, Verdict
-from harness.problem.changing_inputs import EXACT, ChangingInputs
+from harness.problem.changing_inputs import TURNED, ChangingInputs
 from harness.problem.inputs import Inputs, guarded, make_inputs
 from harness.system.machine.placement import placement
 from harness.system.processes.affinity import keep_on
@@ -47,9 +47,9 @@ class PreparedCase:
     """What the oracle expects of the inputs as they were drawn."""
 
     @classmethod
-    def read(cls, folder: Path, distribution: str, seed: int, expectation: Path, candidate: int = 0) -> Self:
+    def read(cls, folder: Path, distribution: str, seed: int, expectation: Path) -> Self:
         """Read a built case, whose files are as they were stored, and draw its inputs."""
-        artifact = read_artifact(folder).with_candidate(candidate)
+        artifact = read_artifact(folder)
         artifact.require_unchanged(folder)
         inputs = make_inputs(artifact.case.problem, distribution, seed).as_given()
         return cls(artifact, folder, inputs, Expected.load(expectation))
@@ -90,7 +90,7 @@ class StartedCase:
         Even numbers are the inputs as drawn, odd ones have the other sign: no call of
         this start has seen these.
         """
-        self._changing.become(number % EXACT)
+        self._changing.become(number % 2)
         self._give()
         self.call.poison_outputs()
 
@@ -101,11 +101,11 @@ class StartedCase:
         computes only when its outputs are read has none of the right ones then.
         """
         is_negated = self._changing.is_negated
-        self._changing.become(number % EXACT + EXACT, spoils_operands=True)
+        self._changing.become(TURNED)
         outputs = outputs_of(self.call)
-        self._changing.become(number % EXACT)
-        check = OutputCheck(self.call, self._expected, is_negated, of_parts=False)
-        return check.verdict(check.outputs(outputs))
+        self._changing.become(number % 2)
+        check = OutputCheck(self.call, self._expected, is_negated)
+        return self._expected.check_outputs(check.outputs(outputs))
 
     def fresh_calls(self, number: int, times: int, call: FreshCall) -> None:
         """Give new inputs and poison outputs so many times, and each time call and read them, or less."""
@@ -133,17 +133,13 @@ class PrepareStartsRequest(Request[Greeting]):
     folder: AbsolutePath
     code: dict[str, str] = Field(default_factory=dict)
     """As in a `LoadRequest`."""
-    candidate: Annotated[int, Field(ge=0)] = 0
-    """Which of the artifact's candidates."""
     distribution: str
     seed: int
     expectation: AbsolutePath
 
     def answer(self, life: Life) -> Greeting:
         """Prepare the case."""
-        prepared = PreparedCase.read(
-            self.folder, self.distribution, self.seed, self.expectation, self.candidate
-        )
+        prepared = PreparedCase.read(self.folder, self.distribution, self.seed, self.expectation)
         require_same_code(self.code, code_digests(self.code))
         life.keep(prepared)
         life.begins_others = True

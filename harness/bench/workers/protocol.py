@@ -124,8 +124,6 @@ class Done(_Message):
 class Loaded(_Message):
     """The code is loaded."""
 
-    candidate: Annotated[int, Field(ge=0)] = 0
-    """Which candidate it is."""
     metrics: DriverMetrics = DriverMetrics()
     """What a device's driver says of it."""
 

@@ -2,10 +2,9 @@
 
 They are the best of those with 64 or 128 queries, 32 to 128 keys, 4 or 8 warps and 2 to 4 stages that this
 harness's model of machine code has seen (`harness.codegen.bounds`): f16, 4096 queries and keys, 32 heads, no
-mask. A device chooses among them by time.
+mask.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from harness.problem.attention_problem import AttentionProblem
@@ -46,21 +45,6 @@ BEST_KNOWN = {8: AMPERE, 9: HOPPER, 12: AMPERE}
 """By the generation of chips: those of 8 and 12 have the same matrix instructions, of a warp."""
 OTHERS: Tiles = {128: TritonTiles(tile_q=128, tile_kv=64, warps=4, pipeline=3)}
 """Of chips whose best tiles are not known."""
-
-OF_SINGLE_PRECISION = (
-    SINGLE_PRECISION,
-    TritonTiles(tile_q=64, tile_kv=32, warps=4, pipeline=3),
-    TritonTiles(tile_q=128, tile_kv=32, warps=8, pipeline=2),
-)
-
-
-def candidates(problem: AttentionProblem) -> Iterator[TritonTiles]:
-    """Yield the tiles that a device chooses from: the best that are known of any chip and width."""
-    if problem.dtype == "f32":
-        yield from OF_SINGLE_PRECISION
-        return
-    yield from dict.fromkeys(tiles for chip in (*BEST_KNOWN.values(), OTHERS) for tiles in chip.values())
-    yield LONGEST_ROWS
 
 
 def default_tiles(problem: AttentionProblem, chip: str) -> TritonTiles:

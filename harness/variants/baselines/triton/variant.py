@@ -8,26 +8,25 @@ import importlib.metadata
 import importlib.util
 import os
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, astuple
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from harness.artifact.artifact import Artifact, Candidate
+from harness.artifact.artifact import Artifact
 from harness.artifact.cache import cache_root
 from harness.emulator.devices import device as emulated_device
 from harness.plugins import chip_of, name_of
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
-from harness.system.errors import BuildError, UnsupportedError, one_line
+from harness.system.errors import BuildError, one_line
 from harness.targets.base import Stage
 from harness.targets.cuda import CudaTarget
-from harness.targets.executors import wanted_executor
 from harness.targets.gpu.emulation import EMULATED, emulate
 from harness.variants.base import Parameters, Variant
-from harness.variants.baselines.triton.tiles import TritonTiles, candidates, default_tiles
+from harness.variants.baselines.masks import lacks
+from harness.variants.baselines.triton.tiles import TritonTiles, default_tiles
 
 if TYPE_CHECKING:
     from harness.targets.cuda.ptxas import Assembled
@@ -35,6 +34,19 @@ if TYPE_CHECKING:
     from harness.variants.baselines.triton.compilation import TritonCode
 
 MISSING = "install attention-harness[triton]"
+
+OTHER_FEATURES = (
+    "cu_seqlens_q",
+    "model_width",
+    "mask",
+    "bias",
+    "sinks",
+    "log_sum_exp",
+    "window",
+    "softcap",
+    "kv_lengths",
+)
+"""Fields of problems that the kernel does not compute: all but a causal mask or none."""
 
 LEAST_WIDTH = 16
 """Of rows and columns of a tile: what a matrix instruction takes."""
@@ -76,20 +88,8 @@ class Triton(Variant):
             return f"Triton compiles for cuda here, not for {target}"
         if importlib.util.find_spec("triton") is None:
             return MISSING
-        if problem.is_packed or problem.model_width is not None:
-            return "packed sequences and projections are not part of this kernel"
-        others = {
-            "mask": problem.mask,
-            "bias": problem.bias,
-            "sinks": problem.sinks,
-            "log_sum_exp": problem.log_sum_exp,
-            "window": problem.window,
-            "softcap": problem.softcap,
-            "kv_lengths": problem.kv_lengths,
-        }
-        unknown = [name for name, value in others.items() if value]
-        if unknown:
-            return f"{unknown[0]}: this kernel computes nothing but a softmax with a causal mask or none"
+        if (reason := lacks(problem, *OTHER_FEATURES)) is not None:
+            return reason
         for name, width in (("head_dim", problem.head_dim), ("head_dim_v", problem.head_dim_v)):
             if width < LEAST_WIDTH or width & (width - 1):
                 return f"{name} {width}: Triton's tiles are powers of two from {LEAST_WIDTH} on"
@@ -129,7 +129,6 @@ class Triton(Variant):
             metrics=metrics.model_copy(update={"flops_executed": executed_flops(case.problem, tiles)}),
             stage_seconds={**stages.seconds, "ptx": compilation_s},
             stage_files=stages.files,
-            candidates=tuple(_candidates(case, chip, tiles, folder)),
             **packaging.execution(kernels, emulation, launch, DEVICE_LOADER, case, folder),
         )
 
@@ -155,59 +154,17 @@ def executed_flops(problem: AttentionProblem, tiles: TritonTiles) -> int:
     return 2 * heads * tiles.tile_q * columns * (problem.head_dim + problem.head_dim_v)
 
 
-def _candidates(case: Case, chip: str, default: TritonTiles, folder: Path) -> Iterator[Candidate]:
-    """Compile the kernel with other tiles for a device to choose from, each into a folder of its own.
-
-    None where the case sets tiles, or asks for the emulator; tiles that the chip has no memory for are left
-    out.
-    """
-    from harness.targets.cuda.device_code import device_code
-    from harness.targets.cuda.vendor import nvidia_vendor
-    from harness.targets.gpu import packaging
-
-    is_set = TritonParameters.model_validate(case.params) != TritonParameters()
-    if is_set or wanted_executor(case) not in (None, "device"):
-        return
-    fitted = dict.fromkeys(_fitted(case, tiles) for tiles in candidates(case.problem))
-    for tiles in fitted:
-        if tiles == default:
-            continue
-        code = _compiled(case.problem, chip, tiles)
-        launch = _launch(case.problem, code, tiles)
-        try:
-            nvidia_vendor(code.chip).require_room(launch.kernels)
-        except UnsupportedError:
-            continue
-        kernels = device_code(code.texts["ptx"], _assembled(code), launch.kernels, code.chip)
-        name = "-".join(map(str, astuple(tiles)))
-        (folder / name).mkdir()
-        for file, content in kernels.files.items():
-            (folder / name / file).write_bytes(content)
-        executed = {"flops_executed": executed_flops(case.problem, tiles)}
-        metrics = packaging.static_metrics(kernels, launch).model_copy(update=executed)
-        yield Candidate(folder=name, metrics=metrics, chosen=asdict(tiles), launch=launch.as_json())
-
-
 def _tiles(case: Case) -> TritonTiles:
-    """Return the tiles: those that are set, and the best known for the rest."""
-    return _fitted(case, default_tiles(case.problem, CudaTarget().chip(chip_of(case.target))))
-
-
-def _fitted(case: Case, default: TritonTiles) -> TritonTiles:
-    """Return tiles with what a case sets, and no larger than its problem."""
+    """Return the tiles: those that are set, and the best known for the rest, no larger than the problem."""
     parameters, problem = TritonParameters.model_validate(case.params), case.problem
-    tile_q = parameters.tile_q or min(default.tile_q, _power_of_two_from(problem.seq_q))
+    default = default_tiles(problem, CudaTarget().chip(chip_of(case.target)))
+    tile_q = parameters.tile_q or min(default.tile_q, max(LEAST_WIDTH, 1 << (problem.seq_q - 1).bit_length()))
     return TritonTiles(
         tile_q=tile_q,
         tile_kv=parameters.tile_kv or default.tile_kv,
         warps=parameters.warps or min(default.warps, max(1, tile_q // LEAST_WIDTH)),
         pipeline=parameters.pipeline or default.pipeline,
     )
-
-
-def _power_of_two_from(rows: int) -> int:
-    """Return the least tile that holds so many rows."""
-    return max(LEAST_WIDTH, 1 << (rows - 1).bit_length())
 
 
 def _compiled(problem: AttentionProblem, chip: str, tiles: TritonTiles) -> "TritonCode":
