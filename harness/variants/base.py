@@ -68,12 +68,8 @@ class Variant(ABC):
         return getattr(self, "stages", ())
 
     def chosen(self, case: Case) -> dict[str, ParameterValue]:
-        """Return the values of parameters that the case leaves open and `chooser` chooses, or cuts."""
+        """Return the values of parameters that the case leaves open, as they are chosen or cut."""
         return {}
-
-    def chooser(self, case: Case) -> str:
-        """Return the name of what chooses them: the variant, or its target where it asks that."""
-        return self.name
 
     def tool_versions(self) -> dict[str, str]:
         """Return name and version of the packages that determine the build's result."""

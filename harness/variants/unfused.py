@@ -30,7 +30,11 @@ class Unfused(GeneratedVariant):
         """Return the steps."""
         from harness.variants import attention_schedule as steps
 
-        ragged = steps.Ragged.PEELED if tiling.materializes_score_rows else steps.Ragged.SHIFTED
+        ragged, softmax_rows = steps.Ragged.PEELED, []
+        if not tiling.materializes_score_rows:
+            summary = "maximum, total and probabilities of rows in loops over key tiles"
+            ragged = steps.Ragged.SHIFTED
+            softmax_rows = [steps.step_of("softmax-rows", summary, steps.tile_softmax_rows, tiling)]
         return [
             steps.ABSORBED_SCALE,
             steps.grid(tiling),
@@ -38,7 +42,7 @@ class Unfused(GeneratedVariant):
                 "kernels", "three kernels with the scores in memory between them", steps.split_kernels, tiling
             ),
             steps.score_rows(tiling),
-            *_softmax_rows(tiling),
+            *softmax_rows,
             Step(
                 "key-loop",
                 "a loop over key tiles for the product with V",
@@ -46,19 +50,3 @@ class Unfused(GeneratedVariant):
             ),
             steps.TILED,
         ]
-
-
-def _softmax_rows(tiling: Tiling) -> list[Step]:
-    """Return how a kernel that cannot hold whole rows computes their softmax."""
-    from harness.variants import attention_schedule as steps
-
-    if tiling.materializes_score_rows:
-        return []
-    return [
-        steps.step_of(
-            "softmax-rows",
-            "maximum, total and probabilities of rows in loops over key tiles",
-            steps.tile_softmax_rows,
-            tiling,
-        )
-    ]
