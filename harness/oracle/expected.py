@@ -177,7 +177,9 @@ class Expected:
             error_ratio=float(ratio[worst]),
             tolerance=float(tolerance[worst]),
             first_bad=self._row_name(int(bad[0])) if bad.size else None,
-            details=self._details(output, bad) if bad.size else None,
+            details=describe_wrong_rows(self.reference, output, self.tolerance, bad, self._axes)
+            if bad.size
+            else None,
         )
 
     def _row_errors(self, output: np.ndarray) -> np.ndarray:
@@ -207,9 +209,6 @@ class Expected:
         if self.tolerance.ndim == 3:
             return ("batch", "head", "query")
         return ("batch", "query") if self.log_sum_exp.ndim == 3 else ("token", "head")
-
-    def _details(self, output: np.ndarray, bad: np.ndarray) -> str:
-        return describe_wrong_rows(self.reference, output, self.tolerance, bad, self._axes)
 
     def dump(self, outputs: Mapping[str, np.ndarray], path: Path) -> None:
         """Write `expected`, `found` and `tolerance` to an .npz file, for whoever looks for the mistake; of a

@@ -6,7 +6,7 @@ Knows nothing of MLIR.  Conventions of the field that are easy to get wrong are 
 import itertools
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -348,16 +348,8 @@ class AttentionProblem(BaseModel):
     def sequence_lengths(self) -> list[tuple[int, int]]:
         """Return (queries, keys) of each batch entry."""
         if self.cu_seqlens_q is not None and self.cu_seqlens_kv is not None:
-            return [
-                (q1 - q0, k1 - k0)
-                for q0, q1, k0, k1 in zip(
-                    self.cu_seqlens_q,
-                    self.cu_seqlens_q[1:],
-                    self.cu_seqlens_kv,
-                    self.cu_seqlens_kv[1:],
-                    strict=False,
-                )
-            ]
+            starts = zip(*map(itertools.pairwise, (self.cu_seqlens_q, self.cu_seqlens_kv)), strict=False)
+            return [(q1 - q0, k1 - k0) for (q0, q1), (k0, k1) in starts]
         lengths = self.kv_lengths or (self.seq_kv,) * self.batch
         return [(self.seq_q, length) for length in lengths]
 
@@ -403,16 +395,15 @@ class AttentionProblem(BaseModel):
 
         Exact for causal, window and lengths; a boolean mask's pairs depend on data and count as visible.
         """
-        return sum(
-            count * self.band(*lengths).visible_pairs() for lengths, count in self.different_lengths().items()
-        )
+        return self._over_batch(Band.visible_pairs)
 
     def queries_without_keys(self) -> int:
         """Return how many queries of one head see no key, whatever the boolean mask hides besides."""
-        return sum(
-            count * self.band(*lengths).queries_without_keys()
-            for lengths, count in self.different_lengths().items()
-        )
+        return self._over_batch(Band.queries_without_keys)
+
+    def _over_batch(self, count: Callable[[Band], int]) -> int:
+        lengths = self.different_lengths().items()
+        return sum(sequences * count(self.band(*of_each)) for of_each, sequences in lengths)
 
     def flops(self) -> int:
         """Return the floating-point operations of the two matrix products, see `FLOP_CONVENTION`."""

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -41,6 +42,8 @@ class Variant(ABC):
     parameters: ClassVar[type[Parameters]] = Parameters
     needed: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     """Fields without which no problem is for this variant, with values that small examples have."""
+    packages: ClassVar[tuple[str, ...]] = ()
+    """Distributions whose versions determine what is built."""
     sources: ClassVar[tuple[str, ...]] = ()
     """Files and folders beside its package that its code depends on, as paths from the package's folder."""
 
@@ -72,5 +75,11 @@ class Variant(ABC):
         return {}
 
     def tool_versions(self) -> dict[str, str]:
-        """Return name and version of the packages that determine the build's result."""
-        return {}
+        """Return name and version of what determines a build: of `packages`, those that are installed."""
+        from importlib.metadata import PackageNotFoundError, version
+
+        versions = {}
+        for name in self.packages:
+            with suppress(PackageNotFoundError):
+                versions[name] = version(name)
+        return versions

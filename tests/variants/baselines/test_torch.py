@@ -39,7 +39,13 @@ PROBLEMS = {
     ),
     "softcap": AttentionProblem(heads=2, seq_q=17, seq_kv=30, head_dim=16, softcap=0.7, causal=True),
     "queries without keys": AttentionProblem(heads=2, seq_q=30, seq_kv=9, head_dim=16, causal=True),
+    "packed, window": AttentionProblem(
+        heads=2, head_dim=16, window=(5, 3), cu_seqlens_q=(0, 9, 9, 40), cu_seqlens_kv=(0, 7, 12, 60)
+    ),
+    "projections, mask": AttentionProblem(heads=2, seq_q=17, head_dim=16, model_width=24, mask=True),
 }
+
+NOT_UNFUSED = ("queries without keys", "packed, window", "projections, mask")
 
 
 @pytest.mark.extra("baselines")
@@ -49,7 +55,7 @@ def test_computes_attention_or_says_why_not(variant, name, tmp_path):
     if variant.supports(PROBLEMS[name], "cpu") is None:
         assert judge(variant, PROBLEMS[name], tmp_path).ok
     else:
-        assert (variant.name, name) in [("torch", "softcap"), ("torch-unfused", "queries without keys")]
+        assert name == "softcap" if variant.name == "torch" else name in NOT_UNFUSED
 
 
 @pytest.mark.extra("baselines")
@@ -94,7 +100,7 @@ def test_poison_fills_all_buffers_of_the_unfused_call(tmp_path):
 @pytest.mark.parametrize("shape", [(1, 2, 1, 8), (2, 2, 1, 1), (1,)])
 def test_a_view_with_a_negative_stride_over_one_element_is_taken_as_it_is(shape, dtype):
     from harness.problem.dtypes import numpy_dtype
-    from harness.variants.baselines.torch.tensors import to_array, to_tensor
+    from harness.variants.baselines.torch.calls import to_array, to_tensor
 
     array = np.arange(np.prod(shape)).reshape(shape).astype(numpy_dtype(dtype))
     backwards = array[tuple(slice(None, None, -1 if size == 1 else 1) for size in shape)]

@@ -4,7 +4,6 @@ IREE chooses tiles, layouts and vectorization itself, where parameters do not sa
 attention op computes whole rows of its output in one workgroup, which IREE can but does not choose.
 """
 
-import importlib.metadata
 from abc import abstractmethod
 from pathlib import Path
 from typing import Any, ClassVar
@@ -27,8 +26,6 @@ from harness.variants.baselines.iree.targets import IreeTarget, iree_target
 from harness.variants.baselines.iree.tiling import Configuration, IreeTiles, configuration
 from harness.variants.baselines.masks import lacks
 
-PACKAGES = ("iree-base-compiler", "iree-base-runtime")
-
 WIDEST_WHOLE_HEAD = 128
 """On the CPU IREE cuts wider heads into tiles and takes the softmax of each tile's partial scores.
 
@@ -49,6 +46,7 @@ class IreeVariant(Variant):
     """What all that IREE compiles has in common."""
 
     is_baseline = True
+    packages = ("iree-base-compiler", "iree-base-runtime")
     parameters: ClassVar[type[IreeParameters]] = IreeParameters
     stages: ClassVar[tuple[Stage, ...]] = STAGES
 
@@ -106,10 +104,6 @@ class IreeVariant(Variant):
         else:
             execution = gpu_execution(case, compilation, images)
         return self._artifact(case, key, compilation, metrics=_metrics(compilation, images), **execution)
-
-    def tool_versions(self) -> dict[str, str]:
-        """Return the versions of IREE's compiler and runtime."""
-        return {package: importlib.metadata.version(package) for package in PACKAGES}
 
     def _parameters(self, case: Case) -> IreeParameters:
         return self.parameters.model_validate(case.params)

@@ -4,7 +4,7 @@ What is computed is the same on the CPU and on a GPU, where `device` loads it.
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -17,15 +17,17 @@ from harness.artifact.artifact import Artifact
 from harness.artifact.bound_call import BoundCall, Executable
 from harness.artifact.wrapped import WrappedExecutable
 from harness.problem.attention_problem import AttentionProblem
+from harness.problem.dtypes import numpy_dtype
 from harness.problem.inputs import Inputs
 from harness.system.errors import UnsupportedError
 from harness.variants.baselines.heap import keep_heap_warm
 from harness.variants.baselines.masks import some_query_sees_no_key, visible_keys, without_padding
-from harness.variants.baselines.torch.tensors import CPU, overwrite, to_array, to_tensor
 from harness.variants.baselines.torch.variant import uses_causal_flag
 
 ONE_AT_A_TIME = threading.RLock()
 """Held by the thread that calls PyTorch with a number of threads of its own."""
+
+CPU = torch.device("cpu")
 
 attention = torch.nn.functional.scaled_dot_product_attention
 
@@ -144,7 +146,7 @@ class FusedCall(TorchCall):
 
     def run(self) -> None:
         """Call it once; it returns when the result is there."""
-        self.result = attention(*self.operands, **self.options)
+        self.result = torch.nn.functional.scaled_dot_product_attention(*self.operands, **self.options)
 
 
 class ProjectedCall(FusedCall):
@@ -266,3 +268,38 @@ class UnfusedCall(TorchCall):
             self.scores_by_head.masked_fill_(self.hidden, -torch.inf)
         torch.softmax(self.scores, -1, out=self.probabilities)
         torch.bmm(self.probabilities, self.v, out=self.buffer)
+
+
+def to_tensor(array: np.ndarray, device: torch.device = CPU) -> torch.Tensor:
+    """Return a tensor on a device; on the CPU it shares the array's memory.
+
+    bfloat16 passes as its 16 bits.
+    """
+    array = _with_usual_strides(np.ascontiguousarray(array))
+    if array.dtype == numpy_dtype("bf16"):
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16).to(device)
+    return torch.from_numpy(array).to(device)
+
+
+def overwrite(tensors: Iterable[torch.Tensor], arrays: Iterable[np.ndarray]) -> None:
+    """Copy arrays to tensors of their shapes, but where both are the same memory."""
+    for tensor, array in zip(tensors, arrays, strict=True):
+        source = to_tensor(array)
+        if source.data_ptr() != tensor.data_ptr():
+            tensor.copy_(source)
+
+
+def _with_usual_strides(array: np.ndarray) -> np.ndarray:
+    """Return a contiguous array with the strides that its shape gives.
+
+    NumPy leaves those of dimensions of size 1 as they are, and PyTorch refuses negative ones.
+    """
+    return array.reshape(-1).reshape(array.shape)
+
+
+def to_array(tensor: torch.Tensor) -> np.ndarray:
+    """Return an array that shares the tensor's memory where that is contiguous and the CPU's."""
+    tensor = tensor.contiguous().cpu()
+    if tensor.dtype == torch.bfloat16:
+        return tensor.view(torch.int16).numpy().view(numpy_dtype("bf16"))
+    return tensor.numpy()

@@ -4,7 +4,6 @@ PyTorch is the optional extra `baselines`: without it both variants are unsuppor
 There is no code to generate: a build keeps the text of `calls`, which also `device` calls on a GPU.
 """
 
-import importlib.metadata
 import importlib.util
 from abc import abstractmethod
 from pathlib import Path
@@ -40,6 +39,7 @@ class TorchVariant(Variant):
     """What both PyTorch baselines share."""
 
     is_baseline = True
+    packages = ("torch",)
     loader: ClassVar[str]
     """Name of the function that loads it, in `calls` and in `device`."""
 
@@ -104,13 +104,6 @@ class TorchVariant(Variant):
             "launch": {"chip": CudaTarget().chip(chip_of(case.target))},
             "why_not_run": choice.why_not,
         }
-
-    def tool_versions(self) -> dict[str, str]:
-        """Return the version of PyTorch, where it is installed."""
-        try:
-            return {"torch": importlib.metadata.version("torch")}
-        except importlib.metadata.PackageNotFoundError:
-            return {}
 
 
 class Torch(TorchVariant):

@@ -4,7 +4,6 @@ Triton is the optional extra `triton`: without it the variant is unsupported, an
 kernel is launched as this harness's own are, by the device executor, without Triton.
 """
 
-import importlib.metadata
 import importlib.util
 import os
 import time
@@ -79,6 +78,7 @@ class Triton(Variant):
     name = "triton"
     summary = "flash attention in Triton (after FlashAttention-2), compiled by Triton"
     is_baseline = True
+    packages = ("triton",)
     parameters: ClassVar[type[TritonParameters]] = TritonParameters
     stages: ClassVar[tuple[Stage, ...]] = (*STAGES, EMULATED)
 
@@ -131,13 +131,6 @@ class Triton(Variant):
             stage_files=stages.files,
             **packaging.execution(kernels, emulation, launch, DEVICE_LOADER, case, folder),
         )
-
-    def tool_versions(self) -> dict[str, str]:
-        """Return the version of Triton, where it is installed."""
-        try:
-            return {"triton": importlib.metadata.version("triton")}
-        except importlib.metadata.PackageNotFoundError:
-            return {}
 
 
 def executed_flops(problem: AttentionProblem, tiles: TritonTiles) -> int:
