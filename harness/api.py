@@ -163,8 +163,8 @@ def attention(
         InputError: an argument is wrong; the message names it.
         UnsupportedError: the variant cannot do this; the message says why, and which variants can.
         OutOfMemoryError: the system does not give the memory for an output or a workspace.
-        HarnessError: the code gives other outputs than the problem's, or changes an input, which is looked
-            at in the first call.
+        HarnessError: the code of a variant or target fails, whatever it raises, or gives other outputs than
+            arrays of the problem's shapes and dtypes.
     """
     arrays = {"q": as_array("q", q), "k": as_array("k", k), "v": as_array("v", v)}
     operands = {

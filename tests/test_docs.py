@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.experiment.experiment import parse_experiment
-from harness.problem.inputs import DISTRIBUTIONS
+from harness.problem.distributions import DISTRIBUTIONS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -4,12 +4,11 @@ import importlib
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from harness.artifact.bound_call import Executable
-from harness.artifact.padding import PaddedExecutable
-from harness.artifact.pages import PagedExecutable
 from harness.artifact.ranks import RanksExecutable
+from harness.artifact.wrapped import PaddedExecutable, PagedExecutable
 from harness.codegen.bounds.loop_model import LoopModel
 from harness.problem.case import Case, ParameterValue
 from harness.problem.padding import padded_problem
@@ -128,16 +127,6 @@ class Artifact(BaseModel):
     refusal: str | None = None
     """What a toolchain said when it refused to go on: there are stages, but no code, and the case counts as
     unsupported."""
-
-    @model_validator(mode="after")
-    def _fits_its_problem(self) -> Self:
-        """Refuse what is of packed sequences alone where the case has none: it may be a plugin's mistake."""
-        if not self.case.problem.is_packed:
-            if self.page_size is not None:
-                raise ValueError(f"page_size: found {self.page_size}, expected none: no sequences are packed")
-            if self.is_padded:
-                raise ValueError("is_padded: found true, expected false: no sequences are packed")
-        return self
 
     @property
     def build_seconds(self) -> float:

@@ -2,18 +2,15 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, SupportsIndex
+from typing import Any
 
 import numpy as np
 
 from harness.artifact.device_facts import DeviceFacts, DriverMetrics
-from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs
 from harness.problem.outputs import OUTPUT, OUTPUTS
-from harness.system.errors import NotCopiableError
 
 
 @dataclass(frozen=True)
@@ -29,31 +26,10 @@ class Sample:
     """Why the device was slowed down meanwhile, so that the sample says nothing of the code."""
 
 
-@dataclass(frozen=True)
-class Part:
-    """A part of what a call has computed, a problem of its own."""
-
-    name: str
-    problem: AttentionProblem
-    inputs: Inputs
-    outputs: dict[str, np.ndarray]
-
-
-class _OfThisProcess:
-    """What holds code and memory of this process, of which there are no copies."""
-
-    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
-        """Raise `NotCopiableError`, for `copy` and `pickle`."""
-        raise NotCopiableError(
-            f"{type(self).__name__}: found a copy, or pickling, of code and memory of this process; "
-            "expected another one to be loaded or bound"
-        )
-
-
-class BoundCall(_OfThisProcess, ABC):
+class BoundCall(ABC):
     """An executable bound to concrete inputs: what the checker and the timer call.
 
-    It is for one thread at a time, and cannot be copied or pickled.
+    It is for one thread at a time.
     """
 
     @abstractmethod
@@ -85,10 +61,6 @@ class BoundCall(_OfThisProcess, ABC):
         """Return all outputs of the last run by name, see `harness.problem.outputs`: by default the one."""
         return {OUTPUT: self.output()}
 
-    def parts(self) -> Sequence[Part]:
-        """Return parts of the last run that are checked besides what all of it gives; by default none."""
-        return ()
-
     def sample(self, min_seconds: float) -> Sample:
         """Run again and again until at least `min_seconds` have passed, by the clock of this process."""
         calls = 0
@@ -112,8 +84,8 @@ class BoundCall(_OfThisProcess, ABC):
         return None
 
 
-class Executable(_OfThisProcess, ABC):
-    """Code loaded into this process, ready to be called any number of times; there are no copies of it."""
+class Executable(ABC):
+    """Code loaded into this process, ready to be called any number of times."""
 
     @abstractmethod
     def bind(self, inputs: Inputs) -> BoundCall:
@@ -130,6 +102,7 @@ class Executable(_OfThisProcess, ABC):
 
     def take_process(self) -> None:
         """Set a process up for what is timed: a worker's, which does nothing else; by default nothing."""
+        return
 
     def driver_metrics(self) -> DriverMetrics:
         """Return what the device's driver says of the code that it has loaded; by default nothing."""

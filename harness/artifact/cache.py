@@ -23,32 +23,19 @@ LIBRARIES = "emulator"
 ADVICE = f"set {CACHE_DIR_VARIABLE} to a folder that can be written and has room"
 
 
-LONGEST_PATH = 3500
-"""Bytes of the cache's path: a path has at most 4096, and folders lie below."""
-
-
 def cache_root() -> Path:
     """Return the cache's folder: `$HARNESS_CACHE_DIR`, else the user's cache folder (XDG).
 
     A relative path is one from the folder in which this process has first asked, also where code changes to
     another one later: a process has one cache.
 
-    Raises `StorageError` where no folder can have such a path, or no description can hold it.
+    Raises `StorageError` where no home folder is known.
     """
     try:
         root = Path(os.environ.get(CACHE_DIR_VARIABLE) or user_cache_dir("attention-harness")).expanduser()
     except RuntimeError as error:
         raise StorageError(f"the cache's folder: no home folder is known; {ADVICE}") from error
-    root = _from_here(root)
-    path = os.fsencode(root)
-    if len(path) > LONGEST_PATH:
-        complaint = f"found a path of {len(path):,} bytes, expected at most {LONGEST_PATH:,}"
-        raise StorageError(f"the cache's folder: {complaint}; {ADVICE}")
-    try:
-        path.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise StorageError(f"{root}: the cache's folder: found a path that is not UTF-8; {ADVICE}") from error
-    return root
+    return _from_here(root)
 
 
 @functools.cache

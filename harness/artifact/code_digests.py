@@ -101,23 +101,19 @@ def _files(name: str) -> Iterator[tuple[str, Path]]:
 
 
 def _places(package: str) -> list[Path]:
-    """Return the folders of a package, or the file of a module; none where it is not found.
-
-    Finders of editable installations may name folders that are none: then its module's folder counts.
-    """
+    """Return the folders of a package, or the file of a module; none where it is not found."""
     try:
         specification = importlib.util.find_spec(package)
     except ValueError:  # a module that was made by hand
         return []
     if specification is None:
         return []
-    module = Path(specification.origin) if specification.has_location and specification.origin else None
-    if specification.submodule_search_locations is None:
-        return [] if module is None else [module]
-    folders = [Path(folder) for folder in specification.submodule_search_locations]
-    if module is not None:
-        folders.append(module.parent)
-    return [folder for folder in dict.fromkeys(folders) if folder.is_dir()]
+    if specification.has_location and specification.origin:
+        module = Path(specification.origin)
+        return [module if specification.submodule_search_locations is None else module.parent]
+    return [
+        Path(folder) for folder in specification.submodule_search_locations or () if Path(folder).is_dir()
+    ]
 
 
 def _files_at(place: Path) -> Iterator[tuple[str, Path]]:

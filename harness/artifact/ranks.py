@@ -1,16 +1,16 @@
-"""Code of one rank, called for every rank in turn: what each gives, and what all give together."""
+"""Code of one rank, called for every rank in turn: what all give together."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from harness.artifact.bound_call import BoundCall, Executable, Part, Sample
+from harness.artifact.bound_call import BoundCall, Executable, Sample
 from harness.artifact.device_facts import DeviceFacts
 from harness.artifact.wrapped import WrappedExecutable
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs
 from harness.problem.outputs import OUTPUT
-from harness.problem.ranks import inputs_of_rank, joined_outputs, problem_of_rank, with_tokens_of
+from harness.problem.ranks import inputs_of_rank, joined_outputs
 
 
 class RanksExecutable(WrappedExecutable):
@@ -23,8 +23,7 @@ class RanksExecutable(WrappedExecutable):
 
     def bind(self, inputs: Inputs) -> "RanksCall":
         """Share out the inputs; each rank has memory of its own."""
-        shares = self.shares_of(inputs)
-        return RanksCall(self, shares, [self.code.bind(share) for share in shares])
+        return RanksCall(self, [self.code.bind(share) for share in self.shares_of(inputs)])
 
     def shares_of(self, inputs: Inputs) -> list[Inputs]:
         """Return the inputs of each rank."""
@@ -34,9 +33,8 @@ class RanksExecutable(WrappedExecutable):
 class RanksCall(BoundCall):
     """Calls of all ranks, one after the other."""
 
-    def __init__(self, executable: RanksExecutable, shares: list[Inputs], calls: list[BoundCall]) -> None:
+    def __init__(self, executable: RanksExecutable, calls: list[BoundCall]) -> None:
         self._executable = executable
-        self._shares = shares
         self._calls = calls
 
     def poison(self) -> None:
@@ -51,8 +49,8 @@ class RanksCall(BoundCall):
 
     def take_inputs(self, inputs: Inputs) -> bool:
         """Give each rank the tokens; where one rank's call does not take them, none is to be used."""
-        self._shares = [with_tokens_of(inputs, share) for share in self._shares]
-        return all(call.take_inputs(share) for call, share in zip(self._calls, self._shares, strict=True))
+        shares = self._executable.shares_of(inputs)
+        return all(call.take_inputs(share) for call, share in zip(self._calls, shares, strict=True))
 
     def run(self) -> None:
         """Let each rank compute its share once."""
@@ -66,14 +64,6 @@ class RanksCall(BoundCall):
     def outputs(self) -> dict[str, np.ndarray]:
         """Return all outputs likewise."""
         return joined_outputs([call.outputs() for call in self._calls], self._executable.problem)
-
-    def parts(self) -> list[Part]:
-        """Return each rank's share."""
-        problem = problem_of_rank(self._executable.problem, self._executable.ranks)
-        return [
-            Part(f"rank {rank}", problem, share, call.outputs())
-            for rank, (share, call) in enumerate(zip(self._shares, self._calls, strict=True))
-        ]
 
     def sample(self, min_seconds: float) -> Sample:
         """Time one rank after the other, each as its code is timed by itself; the time is that of all.

@@ -1,13 +1,18 @@
 """Executables and calls around other ones: in all that they do not change they are those."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 
 import numpy as np
 
-from harness.artifact.bound_call import BoundCall, Executable, Part, Sample
+from harness.artifact.bound_call import BoundCall, Executable, Sample
 from harness.artifact.device_facts import DriverMetrics
+from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs
+from harness.problem.outputs import OUTPUT
+from harness.problem.padding import packed_outputs, padded_inputs
+from harness.problem.pages import paging_of
 
 
 class WrappedExecutable(Executable):
@@ -15,6 +20,10 @@ class WrappedExecutable(Executable):
 
     def __init__(self, code: Executable) -> None:
         self.code = code
+
+    def bind(self, inputs: Inputs) -> BoundCall:
+        """Let the code prepare a call."""
+        return self.code.bind(inputs)
 
     def turn(self) -> AbstractContextManager[object]:
         """Return the turn of the code."""
@@ -68,11 +77,6 @@ class WrappedCall(BoundCall):
         with self._turn():
             return self._call.outputs()
 
-    def parts(self) -> Sequence[Part]:
-        """Return what can be looked at besides."""
-        with self._turn():
-            return self._call.parts()
-
     def sample(self, min_seconds: float) -> Sample:
         """Take a sample in one turn, so that no wait for others is a part of it."""
         with self._turn():
@@ -87,3 +91,47 @@ class WrappedCall(BoundCall):
         """Return the energy that the call takes."""
         with self._turn():
             return self._call.energy(seconds)
+
+
+class PagedExecutable(WrappedExecutable):
+    """Code that finds keys and values in pages of one size, called with packed ones."""
+
+    def __init__(self, code: Executable, problem: AttentionProblem, page_size: int) -> None:
+        super().__init__(code)
+        self.paging = paging_of(problem, page_size)
+
+    def bind(self, inputs: Inputs) -> BoundCall:
+        """Put keys and values into pages, and prepare a call."""
+        return self.code.bind(replace(inputs, paging=self.paging))
+
+
+class PaddedExecutable(WrappedExecutable):
+    """Code for the padded batch of one problem, called with packed sequences."""
+
+    def __init__(self, code: Executable, problem: AttentionProblem) -> None:
+        super().__init__(code)
+        self.problem = problem
+
+    def bind(self, inputs: Inputs) -> BoundCall:
+        """Pad the sequences, and prepare a call."""
+        return PaddedCall(self.code.bind(padded_inputs(inputs, self.problem)), self.problem)
+
+
+class PaddedCall(WrappedCall):
+    """A call on the padded batch; padding and packing are not timed."""
+
+    def __init__(self, call: BoundCall, problem: AttentionProblem) -> None:
+        super().__init__(call)
+        self._problem = problem
+
+    def take_inputs(self, inputs: Inputs) -> bool:
+        """Pad other sequences to where those lie that it is bound to."""
+        return super().take_inputs(padded_inputs(inputs, self._problem))
+
+    def output(self) -> np.ndarray:
+        """Return O of the sequences."""
+        return self.outputs()[OUTPUT]
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        """Return all outputs of the sequences."""
+        return packed_outputs(super().outputs(), self._problem)

@@ -69,7 +69,7 @@ def schedules() -> Iterator[Entry]:
 
 def distributions() -> Iterator[Entry]:
     """Yield the input distributions that a case can be checked with."""
-    from harness.problem.inputs import DISTRIBUTIONS
+    from harness.problem.distributions import DISTRIBUTIONS
 
     yield from ((name, distribution.summary) for name, distribution in DISTRIBUTIONS.items())
 

@@ -1,7 +1,6 @@
 """Wrong outputs that the checker must refuse at every sequence length: proof that it is not vacuous.
 
-Each is what a typical mistake in a kernel leaves behind.  Most are derived from the expected output and its
-log-sum-exp, so they cost far less than attention itself.
+Each is what a typical mistake in a kernel leaves behind.
 """
 
 from collections.abc import Callable
@@ -10,12 +9,12 @@ from dataclasses import dataclass, replace
 import ml_dtypes
 import numpy as np
 
-from harness.oracle.expected import Expected
+from harness.oracle.expected import Expected, same_precision
 from harness.oracle.reference import Head, heads, masked_scores, plain_rows, visible_keys
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
 from harness.problem.inputs import Inputs
-from harness.problem.negative_logits import negative_logit
+from harness.problem.set_scores import negative_logit
 
 TILE = 64
 """Keys of the tile that is skipped; a quarter of the keys where they are fewer than two tiles."""
@@ -44,6 +43,9 @@ FINITE_FILL = -1e4
 LAST_ROWS = 16
 """Rows at the end of each head that a partly written output lacks."""
 
+Make = Callable[[Inputs, AttentionProblem, Expected], np.ndarray]
+"""Returns the wrong output in the problem's output shape and dtype."""
+
 
 @dataclass(frozen=True)
 class Canary:
@@ -51,40 +53,27 @@ class Canary:
 
     summary: str
     """The mistake that leaves it behind, in one line."""
-    make: Callable[[Inputs, AttentionProblem, Expected], np.ndarray]
-    """Returns the wrong output in the problem's output shape and dtype."""
+    make: Make
     applies: Callable[[AttentionProblem], bool]
     """Whether the mistake changes this problem's output for inputs of distinct rows."""
     distribution: str = "normal"
     """The inputs that show it."""
 
 
-def zeros(inputs: Inputs, problem: AttentionProblem, expected: Expected) -> np.ndarray:
-    """Return zeros: the kernel did nothing."""
-    return np.zeros(problem.output_shape, numpy_dtype(problem.dtype))
-
-
 def mean_of_values(inputs: Inputs, problem: AttentionProblem, expected: Expected) -> np.ndarray:
-    """Return the mean of the visible values: the scores are ignored."""
-    output = np.zeros(problem.output_shape)
-    for head in heads(inputs, problem):
-        v = head.v.astype(np.float64)
-        sums = np.concatenate([np.zeros((1, v.shape[1])), np.cumsum(v, axis=0)])
-        for rows in head.blocks():
-            first, end = visible_keys(head, rows, problem)
-            if head.mask is None:
-                total, count = sums[end] - sums[first], end - first
-            else:
-                keys = np.arange(len(head.k))
-                visible = head.mask[rows] & (keys >= first[:, None]) & (keys < end[:, None])
-                total, count = visible.astype(np.float64) @ v, visible.sum(axis=1)
-            output[head.index][rows] = total / np.maximum(count, 1)[:, None]
-    return _in_dtype(output, problem)
+    """Return the mean of the visible values."""
+
+    def mean(head: Head, rows: slice) -> np.ndarray:
+        scores, values = _scores_and_values(head, rows, problem)
+        visible = np.isfinite(scores).astype(np.float64)
+        return visible @ values / np.maximum(visible.sum(axis=1, keepdims=True), 1)
+
+    return _of_blocks(mean, inputs, problem)
 
 
 def scale_left_out(inputs: Inputs, problem: AttentionProblem, expected: Expected) -> np.ndarray:
     """Return attention with scale 1 in some blocks of rows; the others are right, which is harder to see."""
-    output = _in_dtype(expected.reference, problem)
+    output = _right(expected, problem)
     unscaled = problem.model_copy(update={"scale": 1.0})
     for head, rows in _some_blocks(inputs, problem):
         output[head.index][rows] = plain_rows(head, rows, unscaled)
@@ -105,50 +94,32 @@ def mask_off_by_one(inputs: Inputs, problem: AttentionProblem, expected: Expecte
     return _without(last_key, inputs, problem, expected)
 
 
-def first_tile_skipped(inputs: Inputs, problem: AttentionProblem, expected: Expected) -> np.ndarray:
-    """Return what comes out when the loop over KV tiles starts one tile too late."""
+def tile_skipped(tile: Callable[[int], slice]) -> Make:
+    """Return what makes the output of a loop over KV tiles that leaves one out, `tile(seq_kv)`."""
 
-    def tile(head: Head, rows: slice) -> tuple[slice, np.ndarray]:
-        return _first_tile(len(head.k)), np.array(True)
+    def skip(inputs: Inputs, problem: AttentionProblem, expected: Expected) -> np.ndarray:
+        return _without(lambda head, _: (tile(len(head.k)), np.array(True)), inputs, problem, expected)
 
-    return _without(tile, inputs, problem, expected)
-
-
-def middle_tile_skipped(inputs: Inputs, problem: AttentionProblem, expected: Expected) -> np.ndarray:
-    """Return what comes out when one KV tile in the middle is skipped."""
-
-    def tile(head: Head, rows: slice) -> tuple[slice, np.ndarray]:
-        return _middle_tile(len(head.k)), np.array(True)
-
-    return _without(tile, inputs, problem, expected)
+    return skip
 
 
 def heads_swapped(inputs: Inputs, problem: AttentionProblem, expected: Expected) -> np.ndarray:
     """Return the right rows with those of the first two heads exchanged."""
-    output = _in_dtype(expected.reference, problem)
+    output = _right(expected, problem)
     output[:, [0, 1]] = output[:, [1, 0]]
     return output
 
 
-def stale_output(inputs: Inputs, problem: AttentionProblem, expected: Expected) -> np.ndarray:
-    """Return the right result for other inputs: those with V negated."""
-    return _in_dtype(-expected.reference, problem)
+def last_rows_times(factor: float) -> Make:
+    """Return what makes a right output but for the last rows of each head, which are multiplied."""
 
+    def multiply(inputs: Inputs, problem: AttentionProblem, expected: Expected) -> np.ndarray:
+        output = _right(expected, problem)
+        for head in heads(inputs, problem):
+            output[head.index][-LAST_ROWS:] *= output.dtype.type(factor)
+        return output
 
-def last_rows_stale(inputs: Inputs, problem: AttentionProblem, expected: Expected) -> np.ndarray:
-    """Return a right output but for the last rows of each head, which are still those of other inputs."""
-    output = _in_dtype(expected.reference, problem)
-    for head in heads(inputs, problem):
-        output[head.index][-LAST_ROWS:] *= -1
-    return output
-
-
-def last_rows_unwritten(inputs: Inputs, problem: AttentionProblem, expected: Expected) -> np.ndarray:
-    """Return a right output but for the last rows of each head, which still hold the poison, NaN."""
-    output = _in_dtype(expected.reference, problem)
-    for head in heads(inputs, problem):
-        output[head.index][-LAST_ROWS:] = np.nan
-    return output
+    return multiply
 
 
 def maximum_too_high(inputs: Inputs, problem: AttentionProblem, expected: Expected) -> np.ndarray:
@@ -156,7 +127,7 @@ def maximum_too_high(inputs: Inputs, problem: AttentionProblem, expected: Expect
 
     It starts at `HIGH_START`, or at 0 where the problem's logits are not as far below 0.
     """
-    output = _in_dtype(expected.reference, problem)
+    output = _right(expected, problem)
     start = HIGH_START if negative_logit(problem) < HIGH_START else 0.0
     output[expected.log_sum_exp < start + np.log(np.finfo(np.float32).smallest_subnormal)] = 0
     return output
@@ -164,61 +135,46 @@ def maximum_too_high(inputs: Inputs, problem: AttentionProblem, expected: Expect
 
 def masks_of_numbers(inputs: Inputs, problem: AttentionProblem, expected: Expected) -> np.ndarray:
     """Return what comes out when hidden pairs have the score `FINITE_FILL`; a row that sees no key is 0."""
-    output = np.zeros(problem.output_shape)
-    for head in heads(inputs, problem):
-        k, v = head.k.astype(np.float64), head.v.astype(np.float64)
-        for rows in head.blocks():
-            q = head.q[rows].astype(np.float64)
-            scores, _ = masked_scores(head, rows, problem, q, k, slice(0, len(k)))
-            is_hidden = np.isneginf(scores)
-            scores[is_hidden] = FINITE_FILL
-            weights = np.exp(scores - scores.max(axis=1, initial=-np.inf, keepdims=True))
-            weights[is_hidden.all(axis=1)] = 0
-            total = weights.sum(axis=1, keepdims=True)
-            output[head.index][rows] = weights @ v / np.where(total > 0, total, 1.0)
-    return _in_dtype(output, problem)
+
+    def fill(head: Head, rows: slice) -> np.ndarray:
+        scores, values = _scores_and_values(head, rows, problem, slice(0, len(head.k)))
+        is_hidden = np.isneginf(scores)
+        scores[is_hidden & ~is_hidden.all(axis=1, keepdims=True)] = FINITE_FILL
+        weights, total = _weights(scores)
+        return weights @ values / total
+
+    return _of_blocks(fill, inputs, problem)
 
 
 def coarse_probabilities(inputs: Inputs, problem: AttentionProblem, expected: Expected) -> np.ndarray:
     """Return attention with probabilities in a type of `LOST_BITS` bits less than the problem's."""
     bits = 1 - int(np.log2(float(ml_dtypes.finfo(numpy_dtype(problem.dtype)).eps))) - LOST_BITS
-    output = np.zeros(problem.output_shape)
-    for head in heads(inputs, problem):
-        k, v = head.k.astype(np.float64), head.v.astype(np.float64)
-        for rows in head.blocks():
-            scores, keys = masked_scores(head, rows, problem, head.q[rows].astype(np.float64), k)
-            largest = scores.max(axis=1, initial=-np.inf, keepdims=True)
-            weights = np.exp(scores - np.where(np.isneginf(largest), 0.0, largest))
-            total = weights.sum(axis=1, keepdims=True)
-            mantissa, exponent = np.frexp(weights)
-            rounded = np.ldexp(np.round(np.ldexp(mantissa, bits)), exponent - bits)
-            output[head.index][rows] = rounded @ v[keys] / np.where(total > 0, total, 1.0)
-    return _in_dtype(output, problem)
+
+    def round_weights(head: Head, rows: slice) -> np.ndarray:
+        scores, values = _scores_and_values(head, rows, problem)
+        weights, total = _weights(scores)
+        mantissa, exponent = np.frexp(weights)
+        return np.ldexp(np.round(np.ldexp(mantissa, bits)), exponent - bits) @ values / total
+
+    return _of_blocks(round_weights, inputs, problem)
 
 
 def coarse_sums(inputs: Inputs, problem: AttentionProblem, expected: Expected) -> np.ndarray:
     """Return what comes out when the product with V is rounded to the dtype after each of its tiles."""
-    output, dtype = _in_dtype(expected.reference, problem), numpy_dtype(problem.dtype)
+    output, dtype = _right(expected, problem), numpy_dtype(problem.dtype)
     for head, rows in _some_blocks(inputs, problem):
-        k, v = head.k.astype(np.float64), head.v.astype(np.float64)
-        scores, keys = masked_scores(head, rows, problem, head.q[rows].astype(np.float64), k)
-        weights, values = np.exp(scores - scores.max(axis=1, keepdims=True)), v[keys]
-        total = np.zeros((len(scores), v.shape[1]))
+        scores, values = _scores_and_values(head, rows, problem)
+        weights, total = _weights(scores)
+        product = np.zeros((len(scores), values.shape[1]))
         for first in range(0, len(values), SUMMED_KEYS):
             tile = slice(first, first + SUMMED_KEYS)
-            total = (total + weights[:, tile] @ values[tile]).astype(dtype).astype(np.float64)
-        output[head.index][rows] = total / weights.sum(axis=1, keepdims=True)
+            product = (product + weights[:, tile] @ values[tile]).astype(dtype).astype(np.float64)
+        output[head.index][rows] = product / total
     return output
 
 
-def sinks_left_out(inputs: Inputs, problem: AttentionProblem, expected: Expected) -> np.ndarray:
-    """Return attention whose weights add up to 1."""
-    output = np.zeros(problem.output_shape)
-    plain = replace(inputs, sinks=None)
-    for head in heads(plain, problem):
-        for rows in head.blocks():
-            output[head.index][rows] = plain_rows(head, rows, problem)
-    return _in_dtype(output, problem)
+def _right(expected: Expected, problem: AttentionProblem) -> np.ndarray:
+    return expected.reference.astype(numpy_dtype(problem.dtype))
 
 
 def _some_blocks(inputs: Inputs, problem: AttentionProblem) -> list[tuple[Head, slice]]:
@@ -228,8 +184,32 @@ def _some_blocks(inputs: Inputs, problem: AttentionProblem) -> list[tuple[Head, 
     return [blocks[number] for number in chosen]
 
 
-def _in_dtype(output: np.ndarray, problem: AttentionProblem) -> np.ndarray:
+def _of_blocks(
+    make: Callable[[Head, slice], np.ndarray], inputs: Inputs, problem: AttentionProblem
+) -> np.ndarray:
+    """Return the output whose blocks of rows are made one by one."""
+    output = np.zeros(problem.output_shape)
+    for head in heads(inputs, problem):
+        for rows in head.blocks():
+            output[head.index][rows] = make(head, rows)
     return output.astype(numpy_dtype(problem.dtype))
+
+
+def _scores_and_values(
+    head: Head, rows: slice, problem: AttentionProblem, keys: slice | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the exact scores of a block of rows, by default of all keys that it sees, and V of these."""
+    q, k = head.q[rows].astype(np.float64), head.k.astype(np.float64)
+    scores, keys = masked_scores(head, rows, problem, q, k, keys)
+    return scores, head.v[keys].astype(np.float64)
+
+
+def _weights(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return exponentials of scores, and by what to divide what they weigh."""
+    largest = scores.max(axis=1, initial=-np.inf, keepdims=True)
+    weights = np.exp(scores - np.where(np.isneginf(largest), 0.0, largest))
+    total = weights.sum(axis=1, keepdims=True)
+    return weights, np.where(total > 0, total, 1.0)
 
 
 def _without(
@@ -243,32 +223,31 @@ def _without(
     `left_out` returns, for a block of rows, a range of keys and which pairs of it to leave out (boolean,
     broadcasts to `[rows, keys]`).  A row that loses all its weight becomes 0.
     """
-    output = np.zeros(problem.output_shape)
-    for head in heads(inputs, problem):
-        k, v = head.k.astype(np.float64), head.v.astype(np.float64)
-        for rows in head.blocks():
-            keys, pairs = left_out(head, rows)
-            scores, keys = masked_scores(head, rows, problem, head.q[rows].astype(np.float64), k, keys)
-            log_sum_exp = expected.log_sum_exp[head.index][rows, None]
-            weights = np.exp(scores - np.where(np.isneginf(log_sum_exp), 0.0, log_sum_exp)) * pairs
-            kept = 1.0 - weights.sum(axis=1, keepdims=True)
-            rest = expected.reference[head.index][rows] - weights @ v[keys]
-            output[head.index][rows] = np.where(kept > 1e-9, rest / np.maximum(kept, 1e-9), 0.0)
-    return _in_dtype(output, problem)
+
+    def rest_of(head: Head, rows: slice) -> np.ndarray:
+        keys, pairs = left_out(head, rows)
+        scores, values = _scores_and_values(head, rows, problem, keys)
+        log_sum_exp = expected.log_sum_exp[head.index][rows, None]
+        weights = np.exp(scores - np.where(np.isneginf(log_sum_exp), 0.0, log_sum_exp)) * pairs
+        kept = 1.0 - weights.sum(axis=1, keepdims=True)
+        rest = expected.reference[head.index][rows] - weights @ values
+        return np.where(kept > 1e-9, rest / np.maximum(kept, 1e-9), 0.0)
+
+    return _of_blocks(rest_of, inputs, problem)
 
 
-def _tile_width(seq_kv: int) -> int:
-    return TILE if seq_kv >= 2 * TILE else max(1, seq_kv // 4)
+def tile_at(share: float) -> Callable[[int], slice]:
+    """Return what gives the keys of the tile that so large a share of the keys lies before."""
+
+    def tile(seq_kv: int) -> slice:
+        width = TILE if seq_kv >= 2 * TILE else max(1, seq_kv // 4)
+        start = int(seq_kv * share) // width * width
+        return slice(start, min(start + width, seq_kv))
+
+    return tile
 
 
-def _first_tile(seq_kv: int) -> slice:
-    return slice(0, min(_tile_width(seq_kv), seq_kv))
-
-
-def _middle_tile(seq_kv: int) -> slice:
-    width = _tile_width(seq_kv)
-    start = seq_kv // 2 // width * width
-    return slice(start, min(start + width, seq_kv))
+FIRST_TILE, MIDDLE_TILE = tile_at(0), tile_at(0.5)
 
 
 def _some_row(problem: AttentionProblem, sees: Callable[[np.ndarray, np.ndarray, int], np.ndarray]) -> bool:
@@ -283,14 +262,20 @@ def _sees_a_key(problem: AttentionProblem) -> bool:
     return problem.visible_pairs() > 0
 
 
+def _sees_keys(problem: AttentionProblem, count: int) -> bool:
+    """Return whether some row sees so many keys, of which no mask hides any."""
+    return _some_row(problem, lambda first, end, seq_kv: end - first >= count)
+
+
 def _has_logits_below(bound: float, problem: AttentionProblem) -> bool:
     """Return whether `negative-logits` has logits below a bound in every row that sees a key."""
     is_capped = problem.softcap is not None and not problem.bias
     return not (problem.mask or is_capped) and negative_logit(problem) < bound
 
 
-def _sees_two_keys(problem: AttentionProblem) -> bool:
-    return _some_row(problem, lambda first, end, seq_kv: end - first > 1)
+def _is_rounded(problem: AttentionProblem, keys: int) -> bool:
+    """Return whether what is rounded too coarsely changes the output of rows of so many keys."""
+    return problem.dtype != "f32" and not (problem.mask or problem.softcap) and _sees_keys(problem, keys)
 
 
 def _sees_tile(tile: Callable[[int], slice]) -> Callable[[AttentionProblem], bool]:
@@ -304,29 +289,43 @@ def _sees_tile(tile: Callable[[int], slice]) -> Callable[[AttentionProblem], boo
 
 
 CANARIES: dict[str, Canary] = {
-    "zeros": Canary("nothing was computed", zeros, _sees_a_key),
-    "mean-of-values": Canary("the scores are ignored", mean_of_values, _sees_two_keys),
+    "zeros": Canary(
+        "nothing was computed",
+        lambda inputs, problem, expected: np.zeros(problem.output_shape, numpy_dtype(problem.dtype)),
+        _sees_a_key,
+    ),
+    "mean-of-values": Canary(
+        "the scores are ignored", mean_of_values, lambda problem: _sees_keys(problem, 2)
+    ),
     "scale-left-out": Canary(
         "the scores are not scaled",
         scale_left_out,
-        lambda problem: problem.scale != 1 and _sees_two_keys(problem),
+        lambda problem: problem.scale != 1 and _sees_keys(problem, 2),
     ),
     "sinks-left-out": Canary(
         "weights add up to 1 although sinks take a share",
-        sinks_left_out,
+        lambda inputs, problem, expected: same_precision(replace(inputs, sinks=None), problem),
         lambda problem: problem.sinks and _sees_a_key(problem),
     ),
     "mask-off-by-one": Canary("the last visible key is missed", mask_off_by_one, _sees_a_key),
-    "first-tile-skipped": Canary("the first KV tile is skipped", first_tile_skipped, _sees_tile(_first_tile)),
-    "middle-tile-skipped": Canary("a KV tile is skipped", middle_tile_skipped, _sees_tile(_middle_tile)),
+    "first-tile-skipped": Canary(
+        "the first KV tile is skipped", tile_skipped(FIRST_TILE), _sees_tile(FIRST_TILE)
+    ),
+    "middle-tile-skipped": Canary("a KV tile is skipped", tile_skipped(MIDDLE_TILE), _sees_tile(MIDDLE_TILE)),
     "heads-swapped": Canary(
         "two heads are exchanged",
         heads_swapped,
-        lambda problem: problem.heads > 1 and _sees_two_keys(problem),
+        lambda problem: problem.heads > 1 and _sees_keys(problem, 2),
     ),
-    "stale-output": Canary("the output is that of an earlier call", stale_output, _sees_a_key),
-    "last-rows-stale": Canary("the last rows are those of an earlier call", last_rows_stale, _sees_a_key),
-    "last-rows-unwritten": Canary("the last rows were never written", last_rows_unwritten, _sees_a_key),
+    "stale-output": Canary(
+        "the output is that of an earlier call, with V negated",
+        lambda inputs, problem, expected: -_right(expected, problem),
+        _sees_a_key,
+    ),
+    "last-rows-stale": Canary("the last rows are those of an earlier call", last_rows_times(-1), _sees_a_key),
+    "last-rows-unwritten": Canary(
+        "the last rows were never written, and hold the poison", last_rows_times(np.nan), _sees_a_key
+    ),
     "maximum-too-high": Canary(
         "a running maximum starts at -1000, or at 0",
         maximum_too_high,
@@ -345,21 +344,13 @@ CANARIES: dict[str, Canary] = {
     "coarse-probabilities": Canary(
         "probabilities are rounded to a coarser type",
         coarse_probabilities,
-        lambda problem: (
-            problem.dtype != "f32"
-            and not (problem.mask or problem.softcap)
-            and _some_row(problem, lambda first, end, seq_kv: end - first >= FEW_KEYS)
-        ),
+        lambda problem: _is_rounded(problem, FEW_KEYS),
         distribution="cancelling",
     ),
     "coarse-sums": Canary(
         "sums over many keys are rounded to the output's type after each tile",
         coarse_sums,
-        lambda problem: (
-            problem.dtype != "f32"
-            and not (problem.mask or problem.softcap)
-            and _some_row(problem, lambda first, end, seq_kv: end - first >= MANY_KEYS)
-        ),
+        lambda problem: _is_rounded(problem, MANY_KEYS),
         distribution="uniform",
     ),
 }

@@ -1,76 +1,35 @@
 """Is an output right?  The reference, the tolerance rule, and the verdict.
 
-The rule.  A candidate's error against the float64 reference may be twice that of the plain implementation in
-the same precision, plus a few units in the last place of the output's size.  Outputs shrink like 1/√seq_kv
-and, under a causal mask, from row to row, so the rule holds for every row at that row's own size:
+The rule is explained in docs/measurement.md.  It holds for every row at that row's own size:
 
     tolerance[row] = scale[row] · min(0.9, 2·E + 4·eps(dtype) + 2·(√keys + product[row] + 2·softcap)·eps(f32))
 
-- `scale[row]`: size of the row's components, the larger of the row's root mean square and √Σp²·rms(V).  The
-  latter is the size of Σ p·v for values of random sign; it does not vanish where a row cancels by chance.
-- `E`: the largest error of the plain implementation (`same_precision`) over all rows measured, each divided
-  by its row's scale.  Where a row's scores lie close together its error is many times that of other rows,
-  and which rows these are depends on the order of summation; only the maximum over many rows is a property
-  of the arithmetic.  So E is taken over the whole problem, and with fewer than `MIN_ROWS` rows over several
-  orders of summation.  Of large problems a spread sample of row blocks is measured: never more than the
-  maximum over all rows.
-- `4·eps(dtype)`: four units in the last place at the row's size, for problems that the plain implementation
-  happens to get exactly right.
-- `2·√keys·eps(f32)`: accumulating that many terms one after another in float32 is honest, and its error
-  grows with √keys; the BLAS that measures E sums in blocks.  Measured against a strictly sequential sum, E is
-  a tenth at 16384 keys.  The term is 300 eps(f32) there, 1/10⁴ of what leaving out one tile of 64 keys
-  changes, and nothing beside the eps of f16 and bf16.
-- `2·product[row]·eps(f32)`, with `product` = |scale|·‖q‖·rms‖k‖: the same for scores, which add up head_dim
-  products.  The partial sums of n products of random sign and size a are of size a·√n; each is rounded, and
-  the roundings are independent, so the error of all n grows like a·n·eps = √n·(size of the score)·eps
-  (Higham and Mary, A new approach to probabilistic rounding error analysis, 2019).  Since
-  ‖q‖·‖k‖ = a·n, the product is that error in units of eps; an error of a score changes its probability by
-  as much, relatively, and the output by as much of its scale.  Measured, a strictly sequential sum has a
-  largest error of 2.3 times this at head_dim 4096, and E stays where blocks of the BLAS leave it (26 eps
-  from head_dim 1024 on).
-- `4·softcap·eps(f32)`, where scores are capped: GPU kernels compute tanh(x) as 1 − 2/(1 + exp(2·x)), which
-  rounds at 1 however small x is, so that a score is wrong by up to 2·softcap·eps.  E knows only the tanh of
-  a library.
+- `scale[row]`: the larger of the row's root mean square and √Σp²·rms(V), which does not vanish by cancelling.
+- `E`: the largest error of the plain implementation over all rows measured, each divided by its row's scale.
+  Which rows are far off depends on the order of summation; only the maximum over many is a property of the
+  arithmetic.  So few rows are measured in several orders, and of large problems a sample of rows.
+- `2·√keys·eps(f32)`: adding that many terms one after another; the BLAS that measures E sums in blocks.
+- `2·product[row]·eps(f32)`, with `product` = |scale|·‖q‖·rms‖k‖: the same for the products of a score (Higham
+  and Mary, A new approach to probabilistic rounding error analysis, 2019).
+- `4·softcap·eps(f32)`: 1 − 2/(1 + exp(2·x)), GPUs' tanh, rounds at 1 however small x is.
+- `0.9`: zeros are wrong by all of a row's size.  Where the term of scores alone reaches it, softmax is an
+  argmax: the row is one of V, or a mean of those that tie, so that the bound is of its own root mean square.
 
-- `0.9`: no error of scores makes a probability wrong by more than 1, and nothing may be wrong by as much as
-  the row's size: zeros are, whatever the other terms say.  At large scales, where the terms have no upper
-  bound, softmax is an argmax: an honest kernel is right unless two scores tie within their rounding, and a
-  plain implementation that rounds such scores to f16 or bf16 is not.  Where the term of scores alone reaches
-  the bound, a row is thus one of V, or the mean of those that tie: not small because it cancels, so that the
-  bound is of its own root mean square, and of what adding up takes: zeros are wrong however small it is.
+Projected V adds 2·√model_width·eps(f32), and the term of scores is 1 + √(2·model_width/head_dim) times as
+large; a projected output adds 2·√(heads·head_dim_v)·eps(f32).
 
-Where Q, K and V are projected from tokens, each of their elements is a sum over `model_width` products: for
-the reason of √keys, V adds 2·√model_width·eps(f32), and the term of scores is 1 + √(2·model_width/head_dim)
-times as large, since both operands of each product are wrong by √model_width·eps.
-
-Where the output is projected (`output_projection`), E is that of the heads: errors of random sign add up by
-their squares as the components themselves do, so that their share of a row's size stays.  The sum over the
-heads' columns adds 2·√(heads·head_dim_v)·eps(f32) for the reason of √keys.
-
-Sinks can leave next to nothing of a row.  Where its probabilities are below the smallest normal number of
-f32, a kernel may take them for 0, and where they are stored in f16 they are whole multiples of its smallest
-step.  What that may change of a row is
-
-    underflow[row] = step(dtype) · (1 + max(largest|V|, 2·√keys·rms(V))) + tiny(f32) · keys · largest|V|
-
-It is added to the tolerance of rows whose scale is less than `UNDERFLOW_FACTOR` times as large.  What the
-plain implementation is wrong by beyond it in these rows counts for these rows alone: E of other rows knows
-nothing of it.  Where no sink takes a share, rows are larger.  Of a row that sees no key it is 0.
-No tolerance is below the smallest step of the dtype.
-
-The log-sum-exp of a row, where it is an output, is right within
+Sinks can leave next to nothing of a row.  `Reference.underflow` says what may then change of it; it is added
+to the tolerance of rows whose scale is less than `UNDERFLOW_FACTOR` times as large.  What the plain
+implementation is wrong by beyond it in these rows counts for these rows alone.  No tolerance is below the
+smallest step of the dtype.  The log-sum-exp of a row, where it is an output, is right within
 
     eps(f32) · (4·|log-sum-exp| + 4 + 2·√keys + 2·product[row] + 4·softcap)
 
-for the same reasons: the terms of a sum and of scores as above, since a relative error of the sum is an
-absolute one of its logarithm, and units in the last place of what is added up and stored.  It is f32 and
-computed in f32, whatever the inputs are.  Where Q and K are projected they may be stored in the dtype, and
-2·eps(dtype)·product[row]/√head_dim is added: a rounding of each component changes a score by about 0.4 of its
-size times eps, and by four times that at most.  Of a row that sees no key it is −∞.
+and 2·eps(dtype)·product[row]/√head_dim more where Q and K are projected, which may be stored in the dtype.
 
 Scores of `LARGEST_SCORE` or more are refused: f32 kernels are not asked to be right near its overflow.
-A row that sees no key must be exactly 0.  NaN or infinity anywhere is an infinite error.  That the rule
-refuses what is wrong is proven with `harness.oracle.canaries`.
+A row that sees no key must be exactly 0, its log-sum-exp −∞.  NaN or infinity anywhere is an infinite error.
+That the rule refuses what is wrong is proven with `harness.oracle.canaries`.
 """
 
 from collections.abc import Mapping
@@ -87,7 +46,6 @@ from harness.oracle.reference import (
     exact_attention,
     exact_output,
     heads,
-    largest_product,
     plain_rows,
     smallest_step,
 )
@@ -219,7 +177,9 @@ class Expected:
             error_ratio=float(ratio[worst]),
             tolerance=float(tolerance[worst]),
             first_bad=self._row_name(int(bad[0])) if bad.size else None,
-            details=self._details(output, bad) if bad.size else None,
+            details=describe_wrong_rows(self.reference, output, self.tolerance, bad, self._axes)
+            if bad.size
+            else None,
         )
 
     def _row_errors(self, output: np.ndarray) -> np.ndarray:
@@ -230,11 +190,11 @@ class Expected:
         for start in range(0, len(expected), CHECK_ROWS):
             rows = slice(start, start + CHECK_ROWS)
             with np.errstate(invalid="ignore"):
-                errors[rows] = np.abs(output_rows[rows].astype(np.float64) - expected[rows]).max(axis=1)
-        infinite = np.flatnonzero(~np.isfinite(errors))
-        if infinite.size:
-            errors[infinite] = _errors_beside_infinities(output_rows[infinite], expected[infinite])
-        return errors
+                values = output_rows[rows].astype(np.float64)
+                difference = np.abs(values - expected[rows])
+            difference[values == expected[rows]] = 0  # also an infinity that is expected
+            errors[rows] = difference.max(axis=1)
+        return np.where(np.isnan(errors), np.inf, errors)
 
     def _row_name(self, row: int) -> str:
         """Return a row's place in words a person can use."""
@@ -249,9 +209,6 @@ class Expected:
         if self.tolerance.ndim == 3:
             return ("batch", "head", "query")
         return ("batch", "query") if self.log_sum_exp.ndim == 3 else ("token", "head")
-
-    def _details(self, output: np.ndarray, bad: np.ndarray) -> str:
-        return describe_wrong_rows(self.reference, output, self.tolerance, bad, self._axes)
 
     def dump(self, outputs: Mapping[str, np.ndarray], path: Path) -> None:
         """Write `expected`, `found` and `tolerance` to an .npz file, for whoever looks for the mistake; of a
@@ -315,15 +272,6 @@ class Expected:
             log_sum_exp,
             of_rows if is_asked_for else None,
         )
-
-
-def _errors_beside_infinities(output_rows: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """Return the largest absolute error of each row: 0 where an infinity is expected, infinite of NaN."""
-    with np.errstate(invalid="ignore"):
-        difference = np.abs(output_rows.astype(np.float64) - expected)
-    difference[output_rows == expected] = 0
-    largest: np.ndarray = difference.max(axis=1)
-    return np.where(np.isnan(largest), np.inf, largest)
 
 
 def _unusable(reason: str) -> Verdict:
@@ -394,25 +342,6 @@ def _log_sum_exp_tolerance(problem: AttentionProblem, exact: Reference, summatio
         of_operands = float(ml_dtypes.finfo(numpy_dtype(problem.dtype)).eps)
         tolerance += PROJECTION_FACTOR * of_operands * exact.product / np.sqrt(problem.head_dim)
     return np.where(is_finite, tolerance, 0.0)
-
-
-def require_scores_in_range(inputs: Inputs, problem: AttentionProblem) -> None:
-    """Raise `InputError` for inputs with scores that f32 is too small for, as `expect` does.
-
-    Calls of loaded code ask for it: Q and K are looked at only where their dtype can hold such numbers, and
-    products are computed only where their largest components could give such scores.
-    """
-    factor = abs(problem.scale) * problem.head_dim
-    if factor * float(ml_dtypes.finfo(numpy_dtype(problem.dtype)).max) ** 2 < LARGEST_SCORE:
-        return
-    if not factor * _largest_finite(inputs.q) * _largest_finite(inputs.k) < LARGEST_SCORE:
-        _require_in_range(largest_product(inputs, problem))
-
-
-def _largest_finite(array: np.ndarray) -> float:
-    """Return the largest absolute value of the finite elements, 0 where there is none."""
-    magnitudes = np.abs(array.astype(np.float32, copy=False))
-    return float(np.max(magnitudes, where=np.isfinite(magnitudes), initial=0.0))
 
 
 def _require_in_range(product: float) -> None:

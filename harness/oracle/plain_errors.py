@@ -48,36 +48,25 @@ def plain_errors(inputs: Inputs, problem: AttentionProblem, exact: Reference) ->
     underflows = rows_that_underflow(exact)
 
     def measured(measurement: Measurement) -> PlainErrors:
-        return _errors_of_rows(*measurement, problem, exact, underflows)
+        head, rows, shuffle = measurement
+        expected, scale = exact.output[head.index][rows], exact.scale[head.index][rows]
+        small = underflows[head.index][rows]
+        with np.errstate(over="ignore", invalid="ignore"):
+            plain = plain_rows(head, rows, problem, shuffle).astype(np.float64)
+            error = np.abs(plain - expected).max(axis=1)
+        error = np.where(small, np.maximum(0, error - exact.underflow[head.index][rows]), error)
+        usable = np.isfinite(error) & (scale > 0)
+        relative, small = error[usable] / scale[usable], small[usable]
+        return PlainErrors(
+            in_range=float(np.max(relative[~small], initial=0.0)),
+            underflowing=float(np.max(relative[small], initial=0.0)),
+        )
 
     with ThreadPoolExecutor(allotted_cores()) as threads:
         errors = list(threads.map(measured, _measurements(blocks)))
     return PlainErrors(
         in_range=max((error.in_range for error in errors), default=0.0),
         underflowing=max((error.underflowing for error in errors), default=0.0),
-    )
-
-
-def _errors_of_rows(
-    head: Head,
-    rows: slice,
-    shuffle: np.random.Generator | None,
-    problem: AttentionProblem,
-    exact: Reference,
-    underflows: np.ndarray,
-) -> PlainErrors:
-    expected, scale = exact.output[head.index][rows], exact.scale[head.index][rows]
-    small = underflows[head.index][rows]
-    with np.errstate(over="ignore", invalid="ignore"):
-        plain = plain_rows(head, rows, problem, shuffle).astype(np.float64)
-        error = np.abs(plain - expected).max(axis=1)
-    error = np.where(small, np.maximum(0, error - exact.underflow[head.index][rows]), error)
-    usable = np.isfinite(error) & (scale > 0)
-    relative = error[usable] / scale[usable]
-    small = small[usable]
-    return PlainErrors(
-        in_range=float(np.max(relative[~small], initial=0.0)),
-        underflowing=float(np.max(relative[small], initial=0.0)),
     )
 
 

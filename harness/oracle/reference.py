@@ -61,7 +61,7 @@ class Reference:
     """|scale| · ‖q‖ · rms‖k‖ of each row, likewise: √head_dim times the size of a score of components of
     random sign.  Infinite components count as 0."""
     underflow: np.ndarray
-    """What numbers too small for a format may change of each row, see `Underflow`; 0 where no key is
+    """What numbers too small for a format may change of each row, see `_underflow`; 0 where no key is
     visible."""
 
 
@@ -98,19 +98,6 @@ def _pair_array(
         return None
     shape = (problem.batch, problem.heads, problem.seq_q, problem.seq_kv)
     return np.broadcast_to(array, shape)[entry, head, :, :seq_kv]
-
-
-def largest_product(inputs: Inputs, problem: AttentionProblem) -> float:
-    """Return the largest `|scale|·‖q‖·rms‖k‖` of any row, for inputs without projections.
-
-    Components that are not finite count as 0.
-    """
-    largest = 0.0
-    for head in heads(inputs, problem):
-        if head.q.size and head.k.size:
-            query_size = np.sqrt(_squared_lengths(head.q.astype(np.float64)).max())
-            largest = max(largest, abs(problem.scale) * query_size * _rms_length(head.k))
-    return float(largest)
 
 
 def exact_attention(inputs: Inputs, problem: AttentionProblem) -> Reference:
@@ -154,7 +141,7 @@ def _fill_rows(exact: Reference, head: Head, blocks: Sequence[slice], problem: A
     """Compute blocks of rows of a head, into their places."""
     k, v = head.k.astype(np.float64), head.v.astype(np.float64)
     mean_square_v = np.mean(v * v) if v.size else 0.0
-    key_size, of_underflow = _rms_length(k), Underflow.of(v, smallest_step(problem))
+    key_size = _rms_length(k)
     output, log_sum_exp, scale, product, underflow = (
         array[head.index]
         for array in (exact.output, exact.log_sum_exp, exact.scale, exact.product, exact.underflow)
@@ -162,7 +149,8 @@ def _fill_rows(exact: Reference, head: Head, blocks: Sequence[slice], problem: A
     for rows in blocks:
         q = head.q[rows].astype(np.float64)
         scores, keys = masked_scores(head, rows, problem, q, k)
-        underflow[rows] = of_underflow.of_rows(np.count_nonzero(scores > -np.inf, axis=1))
+        visible = np.count_nonzero(scores > -np.inf, axis=1)
+        underflow[rows] = _underflow(visible, v, smallest_step(problem))
         peak, total = _exponentiate(scores, head.sink)
         seen = np.where(total > 0, total, 1.0)
         block = scores @ v[keys]
@@ -201,34 +189,17 @@ def smallest_step(problem: AttentionProblem) -> float:
     return float(ml_dtypes.finfo(numpy_dtype(problem.dtype)).smallest_subnormal)
 
 
-@dataclass(frozen=True)
-class Underflow:
-    """What underflow may change of rows of a head.
+def _underflow(keys: np.ndarray, v: np.ndarray, step: float) -> np.ndarray:
+    """Return what underflow may change of rows of a head that see so many keys each; `step` is the dtype's.
 
     A probability below the smallest normal number of f32 may be 0: each by as much as that, all in one
-    direction.  One that is stored in the problem's dtype is wrong by half of its smallest step, in either
-    direction: of n keys the errors add up by their squares, but never to less than those of one key.  The
-    output is stored likewise.
+    direction.  One that is stored in the dtype is wrong by half of its smallest step, in either direction: of
+    n keys the errors add up by their squares, but never to less than those of one key.  The output is stored
+    likewise.
     """
-
-    step: float
-    """The smallest step of the problem's dtype."""
-    largest: float
-    """The largest component of V."""
-    size: float
-    """Root mean square of V."""
-
-    @classmethod
-    def of(cls, v: np.ndarray, step: float) -> "Underflow":
-        """Return that of rows of products with V."""
-        largest, size = np.max(np.abs(v), initial=0.0), np.sqrt(np.mean(v * v)) if v.size else 0.0
-        return cls(step, float(largest), float(size))
-
-    def of_rows(self, keys: np.ndarray) -> np.ndarray:
-        """Return it for rows that see so many keys."""
-        stored = self.step * (1 + np.maximum(self.largest, 2 * np.sqrt(keys) * self.size))
-        flushed = float(np.finfo(np.float32).tiny) * keys * self.largest
-        return np.where(keys > 0, stored + flushed, 0.0)
+    largest, size = np.max(np.abs(v), initial=0.0), np.sqrt(np.mean(v * v)) if v.size else 0.0
+    stored = step * (1 + np.maximum(largest, 2 * np.sqrt(keys) * size))
+    return np.where(keys > 0, stored + float(np.finfo(np.float32).tiny) * keys * largest, 0.0)
 
 
 def _rms_length(vectors: np.ndarray) -> float:

@@ -3,9 +3,10 @@
 Knows nothing of MLIR.  Conventions of the field that are easy to get wrong are stated at each field.
 """
 
+import itertools
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -22,18 +23,14 @@ from pydantic import (
 )
 
 from harness.problem.band import Band, Window, shortened_window
-from harness.problem.defaults import (
-    LARGEST_SIZE,
-    are_cumulative,
-    lengths_from_cumulative,
-    set_default,
-    size_or_one,
-)
 from harness.problem.dtypes import BOOLEAN, ArrayType, DTypeName, itemsize, short_name
 from harness.problem.names_of_values import name_of_float, name_of_list
 from harness.problem.outputs import LOG_SUM_EXP, OUTPUT
 from harness.system.errors import InputError
 from harness.system.validation import messages, plain_entries, shown
+
+LARGEST_SIZE = 2**31 - 1
+"""Largest size of a dimension: kernels count in 32-bit integers (`cu_seqlens`, grids)."""
 
 FLOP_CONVENTION = "visible pairs × 2·(head_dim + head_dim_v)"
 """Q·Kᵀ and P·V, a multiplication and an addition each.  Pairs that causality, a window or lengths hide are
@@ -88,7 +85,7 @@ class AttentionProblem(BaseModel):
     A query that sees no key gives 0.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
 
     def __init__(self, **fields: Any) -> None:
         """Make a problem of its fields; raises `InputError`, a line for each field that is wrong."""
@@ -351,16 +348,8 @@ class AttentionProblem(BaseModel):
     def sequence_lengths(self) -> list[tuple[int, int]]:
         """Return (queries, keys) of each batch entry."""
         if self.cu_seqlens_q is not None and self.cu_seqlens_kv is not None:
-            return [
-                (q1 - q0, k1 - k0)
-                for q0, q1, k0, k1 in zip(
-                    self.cu_seqlens_q,
-                    self.cu_seqlens_q[1:],
-                    self.cu_seqlens_kv,
-                    self.cu_seqlens_kv[1:],
-                    strict=False,
-                )
-            ]
+            starts = zip(*map(itertools.pairwise, (self.cu_seqlens_q, self.cu_seqlens_kv)), strict=False)
+            return [(q1 - q0, k1 - k0) for (q0, q1), (k0, k1) in starts]
         lengths = self.kv_lengths or (self.seq_kv,) * self.batch
         return [(self.seq_q, length) for length in lengths]
 
@@ -406,16 +395,15 @@ class AttentionProblem(BaseModel):
 
         Exact for causal, window and lengths; a boolean mask's pairs depend on data and count as visible.
         """
-        return sum(
-            count * self.band(*lengths).visible_pairs() for lengths, count in self.different_lengths().items()
-        )
+        return self._over_batch(Band.visible_pairs)
 
     def queries_without_keys(self) -> int:
         """Return how many queries of one head see no key, whatever the boolean mask hides besides."""
-        return sum(
-            count * self.band(*lengths).queries_without_keys()
-            for lengths, count in self.different_lengths().items()
-        )
+        return self._over_batch(Band.queries_without_keys)
+
+    def _over_batch(self, count: Callable[[Band], int]) -> int:
+        lengths = self.different_lengths().items()
+        return sum(sequences * count(self.band(*of_each)) for of_each, sequences in lengths)
 
     def flops(self) -> int:
         """Return the floating-point operations of the two matrix products, see `FLOP_CONVENTION`."""
@@ -502,3 +490,34 @@ def usual_scale(head_dim: int) -> float:
 
 def _other_axes(axes: str, usual: str) -> str:
     return "" if axes == usual else f"({axes})"
+
+
+def size_or_one(value: Any) -> int:
+    """Return what other fields default to: 1 for a bad or missing value, so that only its own error shows."""
+    return value if type(value) is int and 0 < value <= LARGEST_SIZE else 1
+
+
+def set_default(data: dict[str, Any], key: str, value: Any) -> None:
+    """Set a field that is not given."""
+    if data.get(key) is None:
+        data[key] = value
+
+
+def lengths_from_cumulative(data: dict[str, Any]) -> None:
+    """Derive `batch`, `seq_q` and `seq_kv` of packed sequences from their cumulative lengths."""
+    for key, seq in (("cu_seqlens_q", "seq_q"), ("cu_seqlens_kv", "seq_kv")):
+        values = data.get(key)
+        if values is None:
+            continue
+        steps = [1]
+        if are_cumulative(values):
+            steps = [after - before for before, after in itertools.pairwise(values)]
+        set_default(data, "batch", len(steps))
+        set_default(data, seq, max(1, *steps))
+
+
+def are_cumulative(values: Any) -> bool:
+    """Whether values are lengths added up: at least two integers, from 0 and never falling."""
+    if not isinstance(values, tuple) or len(values) < 2 or any(type(value) is not int for value in values):
+        return False
+    return values[0] == 0 and all(before <= after for before, after in itertools.pairwise(values))

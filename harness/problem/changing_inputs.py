@@ -1,9 +1,8 @@
-"""Inputs that change from one timing sample to the next, while the right output stays known.
+"""Inputs that change in place from one call to the next, while the right output stays known.
 
 Attention of −Q, −K and −V is minus that of Q, K and V: scores, and so masks, biases, sinks and the
 log-sum-exp, stay as they are.  So code that hands out what it has computed before is found without another
-run of the oracle.  In between, some rows of each array, others each time, have the other sign: neither inputs
-nor probabilities that were there before come back, and hardly any memory is touched.
+run of the oracle.
 """
 
 import ml_dtypes
@@ -16,32 +15,21 @@ from harness.problem.random_masks import turns_of_all_patterns
 CHANGING = frozenset({"query", "key", "value", "tokens"})
 """Arguments of kernels whose contents change."""
 
-CHANGING_ARRAYS = frozenset({"q", "k", "v", "tokens"})
-"""The same arrays by the names that inputs have."""
+AS_DRAWN, NEGATED, TURNED = range(3)
+"""Numbers of inputs: as drawn; with the other sign; with other scores and larger values.
 
-EXACT = 2
-"""Numbers below this are inputs whose right output is known: as drawn, and with the other sign."""
+The first rows of the last ones are as drawn: code that knows inputs again by these takes them for the others.
+Scores stay as large: rows that see hardly more than one key have errors nearer to what is allowed.
+"""
+
+TURNABLE = ("normal", "uniform")
+"""Distributions whose turned inputs are of their kind; others have infinities, or a sign that matters."""
 
 ROWS_OF_A_SAMPLE = 64
 """Of so many rows of an array, one has the other sign in a sample of a timing."""
 
-STRIDE = 7919
-"""How far the element that changes moves from one number to the next; a prime, so that it visits many."""
-
-
-TURNED = 3
-"""The number of inputs with the other sign and other scores, half of the rows of K being turned besides.
-
-V is larger as well: what code measured of the first one, a scale of int8 say, does not fit.  Scores stay as
-large: rows that see hardly more than one key have errors nearer to what is allowed.  The first rows are as
-drawn: code that knows inputs again by these takes them for the first ones.
-"""
-
 LARGER = 4
-"""How many times as large V is then; a power of two, so that what was drawn comes back."""
-
-TURNABLE = ("normal", "uniform")
-"""Distributions of inputs that stay of their kind then; others have infinities, or a sign that matters."""
+"""How many times as large turned values are; a power of two, so that what was drawn comes back."""
 
 
 def operands_of(problem: AttentionProblem) -> tuple[str, ...]:
@@ -61,36 +49,10 @@ def turns_of_operands(problem: AttentionProblem) -> range:
 
 
 def change_operands(inputs: Inputs, problem: AttentionProblem, seed: int, turn: int) -> None:
-    """Let mask, bias, sinks and weights be, in place, those that a seed draws for a turn.
-
-    In the first turn their first rows stay as they are, or their first entries: code that knows operands
-    again by their beginnings takes these for those before.
-    """
+    """Let mask, bias, sinks and weights be, in place, those that a seed draws for a turn."""
     arrays = inputs.arrays()
     for name, drawn in other_operands(problem, seed, turn).items():
-        array = arrays[name]
-        beginning = _beginning(array.shape) if turn == 1 else None
-        kept = None if beginning is None else array[beginning].copy()
-        array[...] = drawn
-        if beginning is not None:
-            array[beginning] = kept
-
-
-def _beginning(shape: tuple[int, ...]) -> tuple[slice | int, ...] | None:
-    """Return where first rows are, or first entries of arrays of single rows; None of a single row."""
-    for axis in (len(shape) - 2, *range(len(shape) - 2)):
-        if axis >= 0 and shape[axis] > 1:
-            return (*[slice(None)] * axis, 0)
-    return None
-
-
-def inputs_as_expected(inputs: Inputs, problem: AttentionProblem, number: int) -> Inputs:
-    """Return inputs as those of a number, changed in place, but for the sign that all of an odd one have.
-
-    What is expected of these is minus what code gives that has the number's.
-    """
-    ChangingInputs(inputs).become_unsigned(number)
-    return inputs if number < EXACT else inputs.as_expected(problem)
+        arrays[name][...] = drawn
 
 
 class ChangingInputs:
@@ -98,151 +60,73 @@ class ChangingInputs:
 
     def __init__(self, inputs: Inputs) -> None:
         self.inputs = inputs
+        self.is_negated = False
+        """Whether the right output is minus that of the inputs as they were drawn."""
         tokens = None if inputs.projections is None else inputs.projections.tokens
         self._arrays = [inputs.q, inputs.k, inputs.v, *([] if tokens is None else [tokens])]
-        keys, values = (inputs.k, inputs.v) if tokens is None else (tokens, tokens)
-        self._rows = keys.reshape(-1, keys.shape[-1]) if keys.size else keys.reshape(0, 1)
-        self._turned = np.zeros(len(self._rows), dtype=bool)
-        """Which of the rows have the other sign, beside what all have."""
-        self._elements = values.reshape(-1)
-        self._changed: tuple[int, np.generic] | None = None
-        self._is_negated = False
-        self._is_enlarged = False
         axis = 1 if tokens is not None else 2 if inputs.q.ndim == 4 else 0
-        changing = [inputs.q, inputs.k, inputs.v] if tokens is None else [tokens]
-        views = [np.moveaxis(array, axis, 0) for array in changing]
-        self._beginnings = [(view[0], view[0].copy()) for view in views if len(view) > 1]
-        """First queries, keys or tokens, and what they were drawn as."""
-        self._replaced: list[tuple[np.ndarray, np.ndarray]] = []
-        """Beginnings that are as drawn, and what would be there."""
-        self._operands = [array for name, array in inputs.arrays().items() if name not in CHANGING_ARRAYS]
-        self._are_operands_spoilt = False
-        self._refreshed: list[np.ndarray] = []
-        """Rows of arrays, as bits, that have the other sign for a sample."""
+        of_scores = (inputs.q, inputs.k) if tokens is None else (tokens,)
+        self._turned = [_behind_the_first(array, axis)[::2] for array in of_scores]
+        self._values = None if tokens is not None else _behind_the_first(inputs.v, axis)
+        self._flipped: list[np.ndarray] = []
+        """Parts of arrays that have the other sign now."""
+        self._is_enlarged = False
 
-    @property
-    def is_negated(self) -> bool:
-        """Whether the right output is minus that of the inputs as they were drawn."""
-        return self._is_negated
+    def become(self, number: int) -> None:
+        """Let the inputs be those of a number: `AS_DRAWN`, `NEGATED` or `TURNED`."""
+        self._restore()
+        self.is_negated = number == NEGATED
+        if number == NEGATED:
+            self._flip(self._arrays)
+        if number == TURNED:
+            self._flip(self._turned)
+            self._enlarge_values()
 
     def refresh(self, number: int) -> None:
         """Let one row in 64 of each array, or none of a single one, have the other sign, and no others.
 
         Each array's are others for the next number, and hundred thousands of numbers have other inputs.
         """
-        self._undo_refreshing()
-        times_around = 0
-        for array in (array for array in self._arrays if array.size):
-            rows = _bits(array).reshape(-1, array.shape[-1])
-            choices = min(ROWS_OF_A_SAMPLE, max(2, len(rows)))
-            self._refreshed.append(rows[(number + times_around) % choices :: ROWS_OF_A_SAMPLE])
-            times_around = (number + times_around) // choices
-        self._flip_refreshed()
-
-    def _undo_refreshing(self) -> None:
-        self._flip_refreshed()
-        self._refreshed.clear()
-
-    def _flip_refreshed(self) -> None:
-        for rows in self._refreshed:
-            np.bitwise_xor(rows, _sign_bit(rows.dtype), out=rows)
-
-    def become(self, number: int, *, spoils_operands: bool = False) -> None:
-        """Let the inputs be those of a number: odd ones have the other sign, from `EXACT` on all are new.
-
-        Masks and the like are spoilt until the next time, if asked: what is computed meanwhile is wrong.
-        """
-        self._undo_refreshing()
         self._restore()
-        if spoils_operands != self._are_operands_spoilt:
-            for operand in self._operands:
-                _spoil(operand)
-            self._are_operands_spoilt = spoils_operands
-        if number % 2 != self._is_negated:
-            for array in self._arrays:
-                _negate(array)
-            self._is_negated = not self._is_negated
-        is_new = number >= EXACT
-        turned = np.random.default_rng(number).integers(0, 2, len(self._rows)) > 0
-        self._turn(turned if is_new else np.zeros_like(self._turned))
-        if is_new and self._elements.size:
-            place = number * STRIDE % self._elements.size
-            self._changed = (place, self._elements[place])
-            self._elements[place] = self._elements[place] / self._elements.dtype.type(2)
-        if number == TURNED:
-            self._enlarge()
-            self._begin_as_drawn()
+        self.is_negated = False
+        times_around, rows_of_arrays = 0, []
+        for array in (array for array in self._arrays if array.size):
+            rows = array.reshape(-1, array.shape[-1])
+            choices = min(ROWS_OF_A_SAMPLE, max(2, len(rows)))
+            rows_of_arrays.append(rows[(number + times_around) % choices :: ROWS_OF_A_SAMPLE])
+            times_around = (number + times_around) // choices
+        self._flip(rows_of_arrays)
 
-    def become_unsigned(self, number: int) -> None:
-        """Let the inputs be those of a number, without the other sign."""
-        self.become(number)
-        if self._is_negated:
-            for array in self._arrays:
-                _negate(array)
-            self._is_negated = False
+    def _restore(self) -> None:
+        self._flip(self._flipped)
+        self._flipped = []
+        if self._is_enlarged and self._values is not None:
+            _multiply(self._values, 1 / LARGER)
+            self._is_enlarged = False
 
-    def _turn(self, turned: np.ndarray) -> None:
-        """Let these rows have the other sign, and no others."""
-        bits = _bits(self._rows)
-        signs = (turned ^ self._turned).astype(bits.dtype)[:, np.newaxis] * _sign_bit(bits.dtype)
-        np.bitwise_xor(bits, signs, out=bits)
-        self._turned = turned
+    def _flip(self, arrays: list[np.ndarray]) -> None:
+        """Flip the sign of every element."""
+        for array in arrays:
+            bits = array.view(f"u{array.itemsize}")
+            np.bitwise_xor(bits, bits.dtype.type(1 << (8 * array.itemsize - 1)), out=bits)
+        self._flipped = arrays
 
-    def _enlarge(self) -> None:
-        """Let V be larger, if it stays in the range of its type then and is no projection."""
-        values = self.inputs.v
-        if self.inputs.projections is not None or not values.size:
+    def _enlarge_values(self) -> None:
+        """Let V be larger, if it stays in the range of its type: a scale that was measured does not fit."""
+        values = self._values
+        if values is None or not values.size:
             return
         largest = float(np.nanmax(np.abs(values.astype(np.float64)), initial=0.0))
         if largest * LARGER <= float(ml_dtypes.finfo(values.dtype).max):
             _multiply(values, LARGER)
             self._is_enlarged = True
 
-    def _begin_as_drawn(self) -> None:
-        for rows, drawn in self._beginnings:
-            self._replaced.append((rows, rows.copy()))
-            rows[...] = drawn
 
-    def _restore(self) -> None:
-        for rows, other in self._replaced:
-            rows[...] = other
-        self._replaced.clear()
-        if self._is_enlarged:
-            _multiply(self.inputs.v, 1 / LARGER)
-            self._is_enlarged = False
-        if self._changed is None:
-            return
-        place, value = self._changed
-        self._elements[place] = value
-        self._changed = None
+def _behind_the_first(array: np.ndarray, axis: int) -> np.ndarray:
+    """Return a view of all rows but the first along an axis, which comes first; of a single row, that one."""
+    rows = np.moveaxis(array, axis, 0)
+    return rows[1:] if len(rows) > 1 else rows
 
 
 def _multiply(array: np.ndarray, factor: float) -> None:
     np.multiply(array, array.dtype.type(factor), out=array, where=~np.isnan(array))
-
-
-def _spoil(array: np.ndarray) -> None:
-    """Flip the truth of every element of a contiguous array, or let it be twice or half as large.
-
-    Once more, and it is as it was.  Signs would not do: those of two factors are none.
-    """
-    if array.dtype == np.bool_:
-        np.logical_not(array, out=array)
-        return
-    bits = _bits(array)
-    np.bitwise_xor(bits, bits.dtype.type(1 << ml_dtypes.finfo(array.dtype).nmant), out=bits)
-
-
-def _negate(array: np.ndarray) -> None:
-    """Flip the sign bit of every element of a contiguous array."""
-    bits = _bits(array)
-    np.bitwise_xor(bits, _sign_bit(bits.dtype), out=bits)
-
-
-def _bits(array: np.ndarray) -> np.ndarray:
-    return array.view(f"u{array.itemsize}")
-
-
-def _sign_bit(dtype: np.dtype) -> np.generic:
-    sign_bit: np.generic = dtype.type(1 << (8 * dtype.itemsize - 1))
-    return sign_bit

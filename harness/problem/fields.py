@@ -4,16 +4,13 @@ Options of the command line, axes of an experiment, arguments of `harness.attent
 results are made of these, so that a field is declared once, in the model.
 """
 
-import ast
-import inspect
-import re
-import sys
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic.fields import FieldInfo
 
 from harness.problem.attention_problem import AttentionProblem
 
@@ -89,46 +86,22 @@ class ProblemField:
 @cache
 def problem_fields() -> Mapping[str, ProblemField]:
     """Return the fields of a problem by name, in the model's order."""
-    descriptions = _field_docstrings()
-    return types.MappingProxyType(
-        {
-            name: _field(name, field.annotation, field.metadata, field.default, descriptions.get(name, ""))
-            for name, field in AttentionProblem.model_fields.items()
-        }
-    )
+    fields = AttentionProblem.model_fields.items()
+    return types.MappingProxyType({name: _field(name, field) for name, field in fields})
 
 
-def _field_docstrings() -> dict[str, str]:
-    """Return the text below each field of a problem that has one.
-
-    They are read here, not by pydantic when the model is made: few processes want them.
-    """
-    module = ast.parse(inspect.getsource(sys.modules[AttentionProblem.__module__]))
-    definition = next(
-        part
-        for part in module.body
-        if isinstance(part, ast.ClassDef) and part.name == AttentionProblem.__name__
-    )
-    docstrings = {}
-    for field, below in pairwise(definition.body):
-        match field, below:
-            case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
-                docstrings[name] = text
-    return docstrings
-
-
-def _field(name: str, annotation: Any, metadata: list[Any], default: Any, text: str) -> ProblemField:
-    alternatives = _alternatives(annotation)
+def _field(name: str, field: FieldInfo) -> ProblemField:
+    alternatives = _alternatives(field.annotation)
     values = next(choice for choice in alternatives if choice is not types.NoneType)
     is_optional = types.NoneType in alternatives
     kind, length = _kind(values)
     return ProblemField(
         name=name,
-        annotation=Annotated[values, *metadata] if metadata else values,
+        annotation=Annotated[values, *field.metadata] if field.metadata else values,
         kind=kind,
         is_optional=is_optional,
-        default=default if isinstance(default, bool | int | float | str) else None,
-        description=" ".join(re.sub(r"`", "", text).split()),
+        default=field.default if isinstance(field.default, bool | int | float | str) else None,
+        description=" ".join((field.description or "").replace("`", "").split()),
         length=length,
     )
 

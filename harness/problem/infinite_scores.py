@@ -54,15 +54,6 @@ def _left_without(
         yield entry, visible.any(axis=-1) & ~(visible & finite[entry]).any(axis=-1)
 
 
-def sequence_keys(problem: AttentionProblem, k: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the keys of each sequence as a view `[seq_kv, kv_heads, head_dim]`."""
-    if problem.cu_seqlens_kv is None:
-        yield from k.swapaxes(1, 2)
-        return
-    for start, stop in zip(problem.cu_seqlens_kv, problem.cu_seqlens_kv[1:], strict=False):
-        yield k[start:stop]
-
-
 def columns_to_hide(problem: AttentionProblem, mask: np.ndarray | None) -> np.ndarray:
     """Return which key positions (boolean, `[seq_kv]`) can be −inf in every sequence.
 

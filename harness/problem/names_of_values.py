@@ -6,8 +6,6 @@ from harness.system.digest import digest
 
 LONGEST_LIST = 24
 """Letters of a list that a name holds whole; of a longer one it says the ends, how many, and a digest."""
-DIGEST = 8
-"""Hexadecimal digits of that digest."""
 
 
 def name_of_list(text: str) -> str:
@@ -15,15 +13,8 @@ def name_of_list(text: str) -> str:
     if len(text) <= LONGEST_LIST:
         return text
     values = text.split(",")
-    ends = sorted(values, key=_size)
-    return (
-        f"{ends[0][:LONGEST_LIST]}…{ends[-1][:LONGEST_LIST]} ({len(values)} values, {digest(text)[:DIGEST]})"
-    )
-
-
-def _size(value: str) -> tuple[int, str]:
-    """Sort whole numbers by their sizes."""
-    return len(value), value
+    ends = sorted(values, key=lambda value: (len(value), value))  # whole numbers by their sizes
+    return f"{ends[0][:LONGEST_LIST]}…{ends[-1][:LONGEST_LIST]} ({len(values)} values, {digest(text)[:8]})"
 
 
 def name_of_float(value: float) -> str:

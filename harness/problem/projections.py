@@ -1,6 +1,5 @@
 """Problems whose Q, K and V are projected from tokens: their inputs, and the projections in NumPy."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -24,17 +23,10 @@ class ProjectionInputs:
     output_weights: np.ndarray | None = None
     """Wo, `[heads · head_dim_v, model_width]`, where the output is projected."""
 
-    def astype(self, dtype: np.dtype) -> "ProjectionInputs":
-        """Return the arrays in another type, C-contiguous."""
-        return self._changed(lambda array: np.ascontiguousarray(array, dtype))
-
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays by the names that kernels' arguments have."""
         named = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: array for name, array in named.items() if array is not None}
-
-    def _changed(self, change: Callable[[np.ndarray], np.ndarray]) -> "ProjectionInputs":
-        return ProjectionInputs(**{name: change(array) for name, array in self.arrays().items()})
 
 
 def projection_shapes(problem: AttentionProblem) -> dict[str, tuple[int, ...]]:

@@ -6,15 +6,13 @@ or, where the output is projected, added up, which is what an all-reduce does.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.inputs import Inputs
+from harness.problem.inputs import Inputs, inputs_of
 from harness.problem.outputs import OUTPUT
-from harness.problem.projections import ProjectionInputs
 from harness.system.errors import UnsupportedError
 
 HEAD_AXIS = 1
@@ -45,40 +43,26 @@ def inputs_of_rank(inputs: Inputs, problem: AttentionProblem, ranks: int, rank: 
         ranks: how many there are.
         rank: which one, from 0.
     """
-    if inputs.projections is None:
-        raise ValueError("ranks share out heads that are projected from tokens")
     own = problem_of_rank(problem, ranks)
     heads = slice(rank * own.heads, (rank + 1) * own.heads)
     first = heads.start // problem.group_size
-    kv_heads = slice(first, first + own.kv_heads)
-    whole = inputs.projections
-    output_weights = whole.output_weights
-    if output_weights is not None:
-        output_weights = output_weights[_columns(heads, problem.head_dim_v)]
-    operands: dict[str, Any] = {name: _of_heads(array, heads) for name, array in inputs.operands().items()}
-    projections = ProjectionInputs(
-        whole.tokens,
-        whole.query_weights[:, _columns(heads, problem.head_dim)],
-        whole.key_weights[:, _columns(kv_heads, problem.head_dim)],
-        whole.value_weights[:, _columns(kv_heads, problem.head_dim_v)],
-        output_weights,
-    ).astype(whole.tokens.dtype)
-    return replace(
-        inputs,
-        q=inputs.q[:, heads],
-        k=inputs.k[:, kv_heads],
-        v=inputs.v[:, kv_heads],
-        projections=projections,
-        **operands,
+    kv_heads, every = slice(first, first + own.kv_heads), slice(None)
+    places: dict[str, Any] = {
+        "tokens": every,
+        "q": (every, heads),
+        "k": (every, kv_heads),
+        "v": (every, kv_heads),
+        "query_weights": (every, _columns(heads, problem.head_dim)),
+        "key_weights": (every, _columns(kv_heads, problem.head_dim)),
+        "value_weights": (every, _columns(kv_heads, problem.head_dim_v)),
+        "output_weights": _columns(heads, problem.head_dim_v),
+    }
+    return inputs_of(
+        {
+            name: np.ascontiguousarray(array[places[name]] if name in places else _of_heads(array, heads))
+            for name, array in inputs.arrays().items()
+        }
     )
-
-
-def with_tokens_of(inputs: Inputs, share: Inputs) -> Inputs:
-    """Return a rank's inputs with the tokens of other inputs, whose weights are the same."""
-    if inputs.projections is None or share.projections is None:
-        raise ValueError("ranks share out heads that are projected from tokens")
-    tokens = np.ascontiguousarray(inputs.projections.tokens)
-    return replace(share, projections=replace(share.projections, tokens=tokens))
 
 
 def joined_outputs(
@@ -110,4 +94,4 @@ def _of_heads(operand: np.ndarray, heads: slice) -> np.ndarray:
         return operand[heads]
     if operand.ndim < 3 or operand.shape[-3] == 1:
         return operand
-    return np.ascontiguousarray(operand[..., heads, :, :])
+    return operand[..., heads, :, :]

@@ -1,5 +1,6 @@
 """Functions whose keyword arguments are fields of a problem."""
 
+import functools
 import inspect
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
@@ -27,19 +28,10 @@ def with_arguments(
             for argument in signature.parameters.values()
             if argument.kind is not argument.VAR_KEYWORD
         ]
-        added = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Any)
-            for name in arrays
-        ]
-        added += [
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=field.default,
-                annotation=_annotation(field),
-            )
-            for name, field in fields.items()
-        ]
+        keyword = functools.partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY)
+        added = [keyword(name, default=None, annotation=Any) for name in arrays]
+        for name, field in fields.items():
+            added.append(keyword(name, default=field.default, annotation=_annotation(field)))
         function.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
         described = {**arrays, **{name: field.description for name, field in fields.items()}}
         lines = "\n".join(map(_documented, described, described.values()))

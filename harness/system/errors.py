@@ -77,10 +77,6 @@ class OutOfMemoryError(HarnessError, MemoryError):
     """The system does not give the memory that code works on; the message says what for, and how much."""
 
 
-class NotCopiableError(HarnessError, TypeError):
-    """What cannot be copied or pickled; the message says what to do instead."""
-
-
 class KilledError(HarnessError):
     """Somebody ended a program that a build runs: no fault of the case, and the next try may succeed."""
 

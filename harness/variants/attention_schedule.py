@@ -32,7 +32,7 @@ from harness.codegen.rewrites.simplifications import (
 )
 from harness.codegen.rewrites.split_reduction import running_reduction, split_reduction
 from harness.codegen.rewrites.structured import place_of
-from harness.codegen.rewrites.tile_and_fuse import TiledNest, TileOptions, tile_and_fuse
+from harness.codegen.rewrites.tile_and_fuse import TileOptions, tile_and_fuse
 from harness.codegen.rewrites.visible_tiles import split_at_masks
 from harness.variants.schedule import Step
 from harness.variants.tiling import Tiling
@@ -70,12 +70,10 @@ def decompose_softmaxes(module: ir.Module) -> None:
         decompose(softmax)
 
 
-def tile_grid(module: ir.Module, tiling: Tiling) -> TiledNest:
+def tile_grid(module: ir.Module, tiling: Tiling) -> None:
     """Tile every function's result over batch, head and queries and fuse everything into that grid."""
-    nest = TiledNest()
     for function in functions_of(module):
-        nest = _tile_over(function, _tiles_of_rows(tiling))
-    return nest
+        _tile_over(function, _tiles_of_rows(tiling))
 
 
 def _tiles_of_rows(tiling: Tiling) -> dict[str, int]:
@@ -84,7 +82,7 @@ def _tiles_of_rows(tiling: Tiling) -> dict[str, int]:
     return dict.fromkeys(("query", "key", "token"), rows) | {"column": tiling.output_columns}
 
 
-def _tile_over(function: func.FuncOp, tiles: Mapping[str, int]) -> TiledNest:
+def _tile_over(function: func.FuncOp, tiles: Mapping[str, int]) -> None:
     """Tile a function's result over batch, head and dimensions of these names, and fuse everything into that
     grid."""
     result, *others = returned(function)
@@ -93,7 +91,7 @@ def _tile_over(function: func.FuncOp, tiles: Mapping[str, int]) -> TiledNest:
     single = [names.index(name) for name in SINGLE if name in names]
     order = single + [axis for axis in range(len(names)) if axis not in single]
     options = TileOptions(grid=sum(size > 0 for size in sizes), drop=frozenset(single))
-    return tile_and_fuse(_maker(result), sizes, order, keep_intermediates=others, options=options)
+    tile_and_fuse(_maker(result), sizes, order, keep_intermediates=others, options=options)
 
 
 def _result_dimensions(function: func.FuncOp) -> list[str]:
@@ -115,7 +113,7 @@ def tile_heads(module: ir.Module, tiling: Tiling) -> None:
         _tile_over(function, {} if softmaxes(function) else _tiles_of_rows(tiling))
 
 
-def tile_tokens(module: ir.Module, tiling: Tiling) -> TiledNest:
+def tile_tokens(module: ir.Module, tiling: Tiling) -> None:
     """Tile a packed result `[tokens, heads, width]` over heads and tokens, with everything fused.
 
     One head comes before its tokens.
@@ -125,7 +123,7 @@ def tile_tokens(module: ir.Module, tiling: Tiling) -> TiledNest:
     head = 0 if tiling.problem.heads == 1 else 1
     options = TileOptions(grid=2 if query else 1, drop=frozenset({head}))
     sizes, order = ([1, query, 0], None) if head == 0 else ([query, 1, 0], [1, 0, 2])
-    return tile_and_fuse(_maker(result), sizes, order, keep_intermediates=others, options=options)
+    tile_and_fuse(_maker(result), sizes, order, keep_intermediates=others, options=options)
 
 
 def tile_queries(module: ir.Module, tiling: Tiling) -> None:
@@ -460,3 +458,13 @@ def key_loop(tiling: Tiling, rewrite: Callable[[ir.Module, Tiling], object] = ti
 def score_rows(tiling: Tiling) -> Step:
     """Return the step to rows of scores that are made tile by tile."""
     return step_of("score-rows", "rows of scores in tiles", tile_score_rows, tiling)
+
+
+def key_splits(tiling: Tiling) -> list[Step]:
+    """Return the steps by which keys are gone over in parts."""
+    summary = "a loop over parts of the keys, each gone over from nothing, and merged"
+    kernels = "a kernel for all parts, and one that merges what they leave in memory"
+    return [
+        step_of("key-splits", summary, split_keys, tiling),
+        step_of("kernels", kernels, distribute_key_splits, tiling),
+    ]

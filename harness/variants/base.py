@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -41,6 +42,8 @@ class Variant(ABC):
     parameters: ClassVar[type[Parameters]] = Parameters
     needed: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     """Fields without which no problem is for this variant, with values that small examples have."""
+    packages: ClassVar[tuple[str, ...]] = ()
+    """Distributions whose versions determine what is built."""
     sources: ClassVar[tuple[str, ...]] = ()
     """Files and folders beside its package that its code depends on, as paths from the package's folder."""
 
@@ -68,13 +71,15 @@ class Variant(ABC):
         return getattr(self, "stages", ())
 
     def chosen(self, case: Case) -> dict[str, ParameterValue]:
-        """Return the values of parameters that the case leaves open and `chooser` chooses, or cuts."""
+        """Return the values of parameters that the case leaves open, as they are chosen or cut."""
         return {}
-
-    def chooser(self, case: Case) -> str:
-        """Return the name of what chooses them: the variant, or its target where it asks that."""
-        return self.name
 
     def tool_versions(self) -> dict[str, str]:
-        """Return name and version of the packages that determine the build's result."""
-        return {}
+        """Return name and version of what determines a build: of `packages`, those that are installed."""
+        from importlib.metadata import PackageNotFoundError, version
+
+        versions = {}
+        for name in self.packages:
+            with suppress(PackageNotFoundError):
+                versions[name] = version(name)
+        return versions

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -12,9 +12,6 @@ from harness.targets.answers import key_splits
 from harness.variants.generated import GeneratedVariant, TileParameters
 from harness.variants.schedule import INITIAL, OUTER_TILED, Step
 from harness.variants.tiling import Tiling
-
-if TYPE_CHECKING:
-    from mlir import ir
 
 
 class FlashParameters(TileParameters):
@@ -37,12 +34,6 @@ class Flash(GeneratedVariant):
     other_routes = MappingProxyType({"grid-only": (INITIAL, OUTER_TILED)})
     """Of targets that tile the keys themselves."""
 
-    def payload(self, tiling: Tiling) -> "ir.Module":
-        """Return the whole problem's attention."""
-        from harness.codegen.payloads.attention import multi_head_attention
-
-        return multi_head_attention(tiling.problem, tiling.padded, tiling.original_problem)
-
     def schedule(self, tiling: Tiling, parameters: TileParameters) -> list[Step]:
         """Tile queries over the grid, then keys with a running softmax."""
         from harness.variants import attention_schedule as steps
@@ -53,7 +44,7 @@ class Flash(GeneratedVariant):
             *([steps.FINAL_DIVISION] if divides_once else []),
             steps.grid(tiling),
             steps.key_loop(tiling),
-            *(_splits(tiling) if tiling.key_splits > 1 else []),
+            *(steps.key_splits(tiling) if tiling.key_splits > 1 else []),
             steps.VISIBLE_TILES,
             steps.TILED,
         ]
@@ -64,19 +55,13 @@ class Flash(GeneratedVariant):
 
         if case.params.get("division") == "every-step":
             raise UnsupportedError(f"{case.target} divides once with these options")
-        return [
-            Step(
-                OUTER_TILED.name,
-                OUTER_TILED.summary,
-                lambda module: steps.tile_outer(module, tiling),
-            )
-        ]
+        return [steps.step_of(OUTER_TILED.name, OUTER_TILED.summary, steps.tile_outer, tiling)]
 
-    def tiling(self, case: Case) -> Tiling:
-        """Cut the case's problem, its keys into as many parts as its parameters or its target say."""
+    def cut(self, case: Case) -> Tiling:
+        """Cut a problem, its keys into as many parts as its parameters or its target say."""
         from harness import plugins
 
-        tiling, splits = super().tiling(case), case.params.get("kv_splits")
+        tiling, splits = super().cut(case), case.params.get("kv_splits")
         if plugins.target(case.target).tiles_keys(case):
             if isinstance(splits, int) and splits > 1:
                 raise UnsupportedError(f"{case.target} goes over the keys in one part with these options")
@@ -87,7 +72,7 @@ class Flash(GeneratedVariant):
 
     def resolved(self, case: Case) -> Case:
         """Return the case with the number of parts of its keys."""
-        splits = self.tiling(case).key_splits
+        splits = self.cut(case).key_splits
         return case.model_copy(update={"params": {**case.params, "kv_splits": splits}})
 
     def chosen(self, case: Case) -> dict[str, ParameterValue]:
@@ -96,23 +81,3 @@ class Flash(GeneratedVariant):
         kv_splits = case.params.get("kv_splits")
         is_chosen = splits > 1 if kv_splits is None else isinstance(kv_splits, int) and kv_splits > splits
         return {**chosen, "kv_splits": splits} if is_chosen else chosen
-
-
-def _splits(tiling: Tiling) -> list[Step]:
-    """Return how the keys are gone over in parts."""
-    from harness.variants import attention_schedule as steps
-
-    return [
-        steps.step_of(
-            "key-splits",
-            "a loop over parts of the keys, each gone over from nothing, and merged",
-            steps.split_keys,
-            tiling,
-        ),
-        steps.step_of(
-            "kernels",
-            "a kernel for all parts, and one that merges what they leave in memory",
-            steps.distribute_key_splits,
-            tiling,
-        ),
-    ]

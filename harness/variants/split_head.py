@@ -1,6 +1,7 @@
 """The variant `split-head`."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
@@ -96,13 +97,10 @@ class SplitHead(GeneratedVariant):
         )
         before = bool(tiling.projects_before)
 
-        def tile_keys(module: "ir.Module") -> None:
-            if tiling.keeps_heads:
-                steps.tile_keys_of_kept_heads(module, tiling)
-            else:
-                steps.tile_keys(module, tiling, keep_keys=not before)
-
-        keys = Step("key-loop", "a loop over key tiles that carries maximum, total and output", tile_keys)
+        if tiling.keeps_heads:
+            keys = steps.key_loop(tiling, steps.tile_keys_of_kept_heads)
+        else:
+            keys = steps.key_loop(tiling, partial(steps.tile_keys, keep_keys=not before))
         return [
             steps.ABSORBED_SCALE,
             steps.FINAL_DIVISION,
@@ -113,10 +111,15 @@ class SplitHead(GeneratedVariant):
             steps.TILED,
         ]
 
-    def tiling(self, case: Case) -> Tiling:
+    def computed(self, case: Case) -> Case:
+        """Return the case that one rank's code is for."""
+        params = {name: value for name, value in case.params.items() if name != "ranks"}
+        problem = problem_of_rank(case.problem, _ranks(case))
+        return case.model_copy(update={"problem": problem, "params": params})
+
+    def cut(self, case: Case) -> Tiling:
         """Cut what a rank computes, with heads projected where parameters and target say."""
-        case = _of_rank(case)
-        tiling = super().tiling(case)
+        tiling = super().cut(case)
         wanted = case.params.get("intermediates")
         is_before = case.params.get("projections") == "before"
         if wanted is not None and (is_before or tiling.materializes_score_rows):
@@ -137,25 +140,21 @@ class SplitHead(GeneratedVariant):
             raise UnsupportedError(f"K and V of a head are not kept by a workgroup: {reason}")
         return replace(tiling, projects_before=("key", "value"))
 
-    def source(self, case: Case) -> str:
-        """Return the IR of a rank's kernels."""
-        return super().source(_of_rank(case))
-
     def build(self, case: Case, key: str, folder: Path) -> Artifact:
         """Build a rank's kernels, for all ranks."""
-        artifact, ranks = super().build(_of_rank(case), key, folder), _ranks(case)
+        artifact, ranks = super().build(case, key, folder), _ranks(case)
         metrics = artifact.metrics
         summed: dict[str, Any] = {
             name: ranks * getattr(metrics, name)
             for name in ("flops_executed", "workspace_bytes")
             if getattr(metrics, name) is not None
         }
-        update = {"case": case, "ranks": ranks, "metrics": metrics.model_copy(update=summed)}
+        update = {"ranks": ranks, "metrics": metrics.model_copy(update=summed)}
         return artifact.model_copy(update=update)
 
     def chosen(self, case: Case) -> dict[str, ParameterValue]:
         """Return what the target chose for a rank, and where it finds K and V of a head."""
-        chosen, tiling = super().chosen(_of_rank(case)), self.tiling(case)
+        chosen, tiling = super().chosen(case), self.tiling(case)
         is_open = case.params.get("intermediates") is None
         if not is_open or tiling.materializes_score_rows or "query" in tiling.projects_before:
             return chosen
@@ -164,9 +163,3 @@ class SplitHead(GeneratedVariant):
 
 def _ranks(case: Case) -> int:
     return int(case.params.get("ranks", 1))
-
-
-def _of_rank(case: Case) -> Case:
-    """Return the case that one rank's code is for."""
-    params = {name: value for name, value in case.params.items() if name != "ranks"}
-    return case.model_copy(update={"problem": problem_of_rank(case.problem, _ranks(case)), "params": params})

@@ -140,11 +140,6 @@ class Tiling:
         """Whether there is more than one tile of queries."""
         return self.query < self.queries
 
-    @property
-    def query_rows_of_tile(self) -> int:
-        """Query rows of a tile that are computed."""
-        return self.query if self.tiles_queries else self.padded_query
-
 
 def _projected_widths(problem: AttentionProblem, sizes: TileSizes) -> ProjectedWidths | None:
     """Return what is computed of projections: a tile's columns at least."""

@@ -30,6 +30,10 @@ class Unfused(GeneratedVariant):
         """Return the steps."""
         from harness.variants import attention_schedule as steps
 
+        softmax_rows = []
+        if not tiling.materializes_score_rows:
+            summary = "maximum, total and probabilities of rows in loops over key tiles"
+            softmax_rows = [steps.step_of("softmax-rows", summary, steps.tile_softmax_rows, tiling)]
         return [
             steps.ABSORBED_SCALE,
             steps.grid(tiling),
@@ -37,7 +41,7 @@ class Unfused(GeneratedVariant):
                 "kernels", "three kernels with the scores in memory between them", steps.split_kernels, tiling
             ),
             steps.score_rows(tiling),
-            *_softmax_rows(tiling),
+            *softmax_rows,
             Step(
                 "key-loop",
                 "a loop over key tiles for the product with V",
@@ -45,19 +49,3 @@ class Unfused(GeneratedVariant):
             ),
             steps.TILED,
         ]
-
-
-def _softmax_rows(tiling: Tiling) -> list[Step]:
-    """Return how a kernel that cannot hold whole rows computes their softmax."""
-    from harness.variants import attention_schedule as steps
-
-    if tiling.materializes_score_rows:
-        return []
-    return [
-        steps.step_of(
-            "softmax-rows",
-            "maximum, total and probabilities of rows in loops over key tiles",
-            steps.tile_softmax_rows,
-            tiling,
-        )
-    ]

@@ -86,9 +86,9 @@ class Varlen(GeneratedVariant):
             steps.TILED,
         ]
 
-    def tiling(self, case: Case) -> Tiling:
-        """Cut the case's problem, its keys by pages where it has them."""
-        tiling, page_size = super().tiling(case), case.params.get("page_size")
+    def cut(self, case: Case) -> Tiling:
+        """Cut a problem, its keys by pages where it has them."""
+        tiling, page_size = super().cut(case), case.params.get("page_size")
         if not isinstance(page_size, int):
             return tiling
         paging = paging_of(case.problem, page_size)

@@ -2,9 +2,7 @@
 
 import multiprocessing
 import os
-import re
 import signal
-from pathlib import Path
 
 import pytest
 
@@ -227,18 +225,9 @@ def test_a_build_of_another_key_is_refused(cache):
         cache.store("k", _builder(key="other"))
 
 
-@pytest.mark.parametrize(
-    ("folder", "message"),
-    [
-        ("~nosuchuser/x", "the cache's folder: no home folder is known; set HARNESS_CACHE_DIR"),
-        ("{}" + "/x" * 2000, " bytes, expected at most 3,500; set HARNESS_CACHE_DIR"),
-    ],
-)
-def test_a_path_that_no_cache_can_have_is_one_line(
-    folder: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HARNESS_CACHE_DIR", folder.format(tmp_path))
-    with pytest.raises(StorageError, match=re.escape(message)):
+def test_a_cache_below_an_unknown_home_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HARNESS_CACHE_DIR", "~nosuchuser/x")
+    with pytest.raises(StorageError, match="no home folder is known; set HARNESS_CACHE_DIR"):
         ArtifactCache()
 
 

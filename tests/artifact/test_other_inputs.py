@@ -1,7 +1,5 @@
 """Calls that take other inputs compute what a call that is bound to them computes."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from sweeps import sweep
@@ -12,9 +10,8 @@ from harness.artifact.bound_call import Executable
 from harness.artifact.ranks import RanksExecutable
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.changing_inputs import ChangingInputs
-from harness.problem.inputs import Inputs, make_inputs
+from harness.problem.inputs import make_inputs
 from harness.problem.outputs import OUTPUT
-from harness.system.errors import InputError
 
 PLAIN = {"heads": 2, "seq_q": 40, "head_dim": 16}
 LENGTHS = {"batch": 2, "kv_lengths": (3, 40)}
@@ -56,12 +53,13 @@ def outputs_after_a_change(code: Executable, problem: AttentionProblem) -> tuple
 
 @pytest.mark.parametrize(
     ("variant", "target", "fields", "params"),
-    sweep(CASES, but=[CASES[0], CASES[5], CASES[6], CASES[10]]),
+    sweep(CASES, but=[CASES[5], CASES[6], CASES[10]]),
     ids=[f"{variant}-{target}-{number}" for number, (variant, target, *_) in enumerate(CASES)],
 )
 def test_a_call_takes_other_inputs(variant, target, fields, params):
     problem = AttentionProblem(**fields)
-    code = harness.build(problem, variant=variant, target=target, params=params).executable()
+    built = harness.build(problem, variant=variant, target=target, params=params)
+    code = built.artifact.load(built.folder)
     found, expected = outputs_after_a_change(code, problem)
     assert np.isfinite(found.astype(np.float32)).all()
     assert found.tobytes() == expected.tobytes()
@@ -82,7 +80,8 @@ def test_a_call_takes_other_inputs(variant, target, fields, params):
 )
 def test_a_call_of_torch_takes_other_inputs(variant, fields):
     problem = AttentionProblem(**fields)
-    code = harness.build(problem, variant=variant, target="cpu").executable()
+    built = harness.build(problem, variant=variant, target="cpu")
+    code = built.artifact.load(built.folder)
     found, expected = outputs_after_a_change(code, problem)
     assert found.tobytes() == expected.tobytes()
 
@@ -94,36 +93,16 @@ def test_each_rank_takes_its_share_or_all_are_bound_anew():
 
 def test_outputs_alone_are_poisoned_before_a_sample():
     problem = AttentionProblem(**PLAIN)
-    code = harness.build(problem, variant="unfused", target="cpu").executable()
-    call = code.bind(make_inputs(problem))
+    call = harness.build(problem).executable().bind(make_inputs(problem))
     call.run()
     call.poison_outputs()
     assert np.isnan(call.outputs()[OUTPUT]).all()
 
 
-def test_a_call_bound_to_one_array_as_q_and_k_and_v_takes_no_others_and_stays_as_it_is():
-    problem = AttentionProblem(**PLAIN)
-    one = make_inputs(problem).q
-    call = harness.build(problem, variant="flash", target="cpu").executable().bind(Inputs(one, one, one))
-    call.run()
-    before, bound = call.output(), one.copy()
-    assert not call.take_inputs(make_inputs(problem, seed=1))
-    call.run()
-    assert one.tobytes() == bound.tobytes()
-    assert call.output().tobytes() == before.tobytes()
-
-
-def test_a_call_refuses_inputs_that_are_not_the_problems():
+def test_a_call_that_is_bound_to_arrays_of_a_caller_takes_no_others():
     problem = AttentionProblem(**PLAIN)
     inputs = make_inputs(problem)
-    call = harness.build(problem, variant="flash", target="cpu").executable().bind(inputs)
-    q, k, v = inputs.q, inputs.k, inputs.v
-    for given, found in [
-        (replace(inputs, mask=np.zeros((40, 40), bool)), "mask: one was given, but the problem has none"),
-        (Inputs(None, k, v), "q: found NoneType, expected a NumPy array"),
-        ([q, k, v], r"inputs: found list \[.*, expected Inputs, such as"),
-        (Inputs(q[:, :1], k, v), r"q: found shape \[1, 1, 40, 16\], expected \[1, 2, 40, 16\]"),
-        (Inputs(q * np.float32(1e20), k * np.float32(1e20), v), "scale: scores of size"),
-    ]:
-        with pytest.raises(InputError, match=found):
-            call.take_inputs(given)
+    before = inputs.q.copy()
+    call = harness.build(problem).executable().bind(inputs)
+    assert not call.take_inputs(make_inputs(problem, seed=1))
+    assert np.array_equal(inputs.q, before)

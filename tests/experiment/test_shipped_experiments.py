@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from harness.experiment.experiment import Experiment, load_experiment
-from harness.problem.inputs import DISTRIBUTIONS
+from harness.problem.distributions import DISTRIBUTIONS
 from harness.reporting.published.points import published_points
 from harness.targets.rocm import chips as rocm_chips
 from harness.targets.xegpu import chips as xegpu_chips

@@ -195,8 +195,8 @@ def test_the_title_says_which_tile_sizes_the_target_chose(built):
         artifact = built.artifact.model_copy(update={"case": case})
         return build_subject(BuiltArtifact(with_choices(artifact, Flash()), built.folder)).title
 
-    assert title().endswith(" · tile_q=4 tile_kv=4 (chosen by cpu)")
-    assert title(tile_q=2).endswith("tile_q=2 · tile_kv=4 (chosen by cpu)")
+    assert title().endswith(" · chosen: tile_q=4 tile_kv=4")
+    assert title(tile_q=2).endswith("tile_q=2 · chosen: tile_kv=4")
 
 
 class TestLexer:

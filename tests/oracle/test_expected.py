@@ -13,8 +13,9 @@ from harness.oracle.expected import Expected, expect, reference, same_precision
 from harness.oracle.plain_errors import PlainErrors
 from harness.oracle.reference import exact_attention, heads, masked_scores
 from harness.problem.attention_problem import AttentionProblem
+from harness.problem.distributions import DISTRIBUTIONS
 from harness.problem.dtypes import numpy_dtype
-from harness.problem.inputs import DISTRIBUTIONS, Inputs, make_inputs
+from harness.problem.inputs import Inputs, make_inputs
 from harness.problem.projections import ProjectionInputs
 from harness.system.errors import InputError
 

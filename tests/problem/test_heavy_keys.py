@@ -9,8 +9,8 @@ from sweeps import sweep
 from harness.oracle.expected import expect
 from harness.oracle.reference import heads
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.heavy_keys import FEWEST_OTHERS
 from harness.problem.inputs import Inputs, make_inputs
+from harness.problem.set_scores import FEWEST_OTHERS
 
 PROBLEMS: dict[str, dict[str, Any]] = {
     "full": {"seq_q": 200},

@@ -5,8 +5,9 @@ from sweeps import sweep
 
 from harness.oracle.expected import reference
 from harness.problem.attention_problem import AttentionProblem
+from harness.problem.distributions import DISTRIBUTIONS
 from harness.problem.dtypes import numpy_dtype
-from harness.problem.inputs import DISTRIBUTIONS, guarded, lengths_of, make_inputs
+from harness.problem.inputs import guarded, lengths_of, make_inputs
 from harness.system.errors import InputError
 
 PROBLEMS = {

@@ -8,32 +8,27 @@ import pytest
 from harness.artifact.bound_call import BoundCall, Executable
 from harness.artifact.checked_executable import CheckedExecutable
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.inputs import Inputs, make_inputs
-from harness.problem.laid_out import laid_out
+from harness.problem.inputs import Inputs, laid_out, make_inputs
 
 PROBLEM = AttentionProblem(batch=2, heads=3, seq_q=4, head_dim=8, mask=True, mask_axes="qk", bias=True)
 
 
 class Recording(Executable, BoundCall):
-    """Keeps the inputs that it is bound to, and takes."""
+    """Keeps the inputs that it is bound to."""
 
     def __init__(self) -> None:
-        self.given: list[Inputs] = []
+        self.bound: list[Inputs] = []
 
     def bind(self, inputs: Inputs) -> "Recording":
-        self.given.append(inputs)
+        self.bound.append(inputs)
         return self
-
-    def take_inputs(self, inputs: Inputs) -> bool:
-        self.given.append(inputs)
-        return True
 
     def poison(self) -> None: ...
 
     def run(self) -> None: ...
 
     def output(self) -> np.ndarray:
-        return self.given[-1].v
+        return self.bound[-1].v
 
 
 def strided(array: np.ndarray) -> np.ndarray:
@@ -74,16 +69,9 @@ def test_masks_and_biases_have_the_shape_that_the_problem_says() -> None:
     assert laid.bias.flags.c_contiguous
 
 
-def test_code_is_bound_to_these_and_takes_them() -> None:
+def test_code_is_bound_to_these() -> None:
     code, inputs = Recording(), make_inputs(PROBLEM)
-    assert inputs.mask is not None
-    given = replace(inputs, q=strided(inputs.q), mask=inputs.mask[0, 0])
-    call = CheckedExecutable(PROBLEM, code).bind(given)
-    assert call.take_inputs(replace(given, q=strided(-inputs.q)))
-    bound, taken = code.given
+    CheckedExecutable(PROBLEM, code).bind(replace(inputs, q=strided(inputs.q)))
+    (bound,) = code.bound
     assert np.array_equal(bound.q, inputs.q)
-    assert np.array_equal(taken.q, -inputs.q)
     assert bound.q.flags.c_contiguous
-    assert taken.q.flags.c_contiguous
-    assert bound.mask is taken.mask
-    assert not call.take_inputs(replace(given, mask=np.ones((4, 4), bool)))

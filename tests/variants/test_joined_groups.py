@@ -82,7 +82,7 @@ def test_what_differs_by_head_or_by_query_is_right(variant: str, problem: Attent
     assert judge(variant, problem).ok
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(
     heads=st.integers(1, 3),
     queries=st.integers(1, 5),

@@ -30,7 +30,7 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("division", ["final", "every-step"])
+@pytest.mark.parametrize("division", sweep(["final", "every-step"], but=["final"]))
 @pytest.mark.parametrize("shape", sweep(SHAPES, but=["decode, grouped"]))
 def test_equals_the_oracle(shape: str, division: str) -> None:
     params = {"kv_splits": 3, "tile_kv": 16, "division": division}
@@ -60,7 +60,7 @@ def test_parts_execute_what_one_part_does() -> None:
     shape = problem(seq_q=150, causal=True)
     executed = {
         build("flash", shape, params={"kv_splits": splits, "tile_kv": 16})[0].metrics.flops_executed
-        for splits in (1, 2, 5)
+        for splits in (1, 3)
     }
     assert len(executed) == 1
 

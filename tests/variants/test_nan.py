@@ -80,7 +80,6 @@ def settings() -> list[tuple[str, str, str]]:
 
 EVERY_RUN = [
     ("cpu", "flash-masked", "f32"),
-    ("cpu", "naive", "bf16"),
     ("cpu", "varlen", "f16"),
     ("cuda:sm_80", "flash-masked", "f32"),
 ]

@@ -25,7 +25,7 @@ LENGTHS = {"skewed": SKEWED, "few": FEW_TOKENS, "equal": EQUAL, "one": ONE}
 
 
 @pytest.mark.parametrize("lengths", sweep(LENGTHS, but=["few"]))
-@pytest.mark.parametrize(("kv_heads", "causal"), sweep(KEY_HEADS_AND_MASKS, but=[(1, True), (2, False)]))
+@pytest.mark.parametrize(("kv_heads", "causal"), sweep(KEY_HEADS_AND_MASKS, but=[(1, True)]))
 def test_packed_sequences_are_attention_of_each(lengths, causal, kv_heads):
     problem = AttentionProblem(heads=2, kv_heads=kv_heads, head_dim=32, causal=causal, **LENGTHS[lengths])
     assert judge("varlen", problem).first_bad is None
@@ -43,7 +43,8 @@ def test_half_precision(variant, fields, dtype, distribution):
 
 @pytest.mark.parametrize("scale", sweep([1e9, -1e9, 1e20], but=[-1e9]))
 @pytest.mark.parametrize(
-    ("variant", "fields"), [("varlen", SKEWED), ("split-head", {"seq_q": 77, "model_width": 16})]
+    ("variant", "fields"),
+    sweep([("varlen", SKEWED), ("split-head", {"seq_q": 77, "model_width": 16})], but=[("varlen", SKEWED)]),
 )
 def test_large_scales_are_right(variant, fields, scale):
     problem = AttentionProblem(heads=2, head_dim=32, causal=True, scale=scale, **fields)
@@ -71,7 +72,7 @@ def test_packed_sequences_do_not_compute_what_lies_between_them():
 
 
 @pytest.mark.parametrize("seq", sweep([13, 64, 77, 200], but=[77]))
-@pytest.mark.parametrize(("kv_heads", "causal"), sweep(KEY_HEADS_AND_MASKS, but=[(1, True), (2, False)]))
+@pytest.mark.parametrize(("kv_heads", "causal"), sweep(KEY_HEADS_AND_MASKS, but=[(2, True)]))
 def test_projected_heads_are_attention_of_the_projections(seq, causal, kv_heads):
     problem = AttentionProblem(
         batch=2, heads=2, kv_heads=kv_heads, seq_q=seq, head_dim=32, causal=causal, model_width=48
@@ -109,9 +110,6 @@ def test_ranks_share_out_the_heads(ranks, tmp_path):
     call.poison()
     call.run()
     assert expect(inputs, problem).check_outputs(call.outputs()).ok
-    parts = call.parts()
-    assert len(parts) == ranks
-    assert all(expect(part.inputs, part.problem).check_outputs(part.outputs).ok for part in parts)
 
 
 def test_heads_that_cannot_be_shared_out_are_refused_with_the_reason():

@@ -42,6 +42,11 @@ def executed(variant: str, problem: AttentionProblem, sizes: TileSizes) -> int:
         return total(count(module)).matmul
 
 
+def query_rows_of_tile(tiling: Tiling) -> int:
+    """Query rows of a tile that are computed."""
+    return tiling.query if tiling.tiles_queries else tiling.padded_query
+
+
 def query_starts(tiling: Tiling) -> list[int]:
     """First query of each tile, the last one shifted back into the sequence."""
     last = tiling.problem.seq_q - tiling.query
@@ -59,14 +64,14 @@ def sees_any(tiling: Tiling, first_query: int, first_key: int) -> bool:
     # Without a loop over key tiles there is nothing to skip.
     if len(key_starts(tiling)) == 1:
         return True
-    queries = np.arange(first_query, first_query + tiling.query_rows_of_tile)
+    queries = np.arange(first_query, first_query + query_rows_of_tile(tiling))
     _, end = problem.visible_range(queries, problem.seq_q, problem.seq_kv)
     return bool((end > first_key).any())
 
 
 def tile_flops(tiling: Tiling) -> tuple[int, int]:
     """Operations of one tile's two products."""
-    pairs = 2 * tiling.query_rows_of_tile * tiling.key
+    pairs = 2 * query_rows_of_tile(tiling) * tiling.key
     return pairs * tiling.problem.head_dim, pairs * tiling.problem.head_dim_v
 
 
@@ -97,7 +102,7 @@ def test_naive_recomputes_a_row_of_scores_for_every_key_tile(problem, sizes):
 def test_unfused_executes_hidden_pairs_too(problem, sizes):
     tiling = Tiling.of(problem, sizes)
     score, _ = tile_flops(tiling)
-    rows = tiling.query_rows_of_tile * len(query_starts(tiling))
+    rows = query_rows_of_tile(tiling) * len(query_starts(tiling))
     values = 2 * rows * problem.seq_kv * problem.head_dim_v
     scores = len(query_starts(tiling)) * len(key_starts(tiling)) * score
     assert executed("unfused", problem, sizes) == problem.batch * problem.heads * (scores + values)

@@ -134,7 +134,7 @@ def check_outputs(
     if isinstance(left, Exception):
         raise left
     outputs = check.outputs(left)
-    verdict = check.verdict(outputs)
+    verdict = expected.check_outputs(outputs)
     if keep is not None:
         keep_outputs(keep, outputs, verdict.error_ratio)
     if verdict.ok and repeats:

@@ -17,15 +17,12 @@ from harness.bench.running.expectations import ExpectationFiles
 from harness.bench.workers.process import WorkerFailure, WorkerProcess
 from harness.bench.workers.protocol import Answer, Request
 from harness.oracle.expected import Verdict
-from harness.problem.changing_inputs import TURNED, operands_of
+from harness.problem.changing_inputs import NEGATED, TURNED, operands_of
 from harness.reporting.units import beside_limit
 from harness.system.status import Status
 
 EMULATOR = "emulator"
 """The executor whose launches are executed twice each anyway, and take long."""
-AS_DRAWN = 0
-OTHER_SIGN = 1
-"""Numbers of inputs: odd ones have the other sign, see `harness.problem.changing_inputs`."""
 ON_OTHER_INPUTS = "right on its first inputs, and wrong on others: "
 WITH_OTHER_OPERANDS = "right on its first inputs, and wrong when it is bound again with other values of {}: "
 
@@ -81,7 +78,7 @@ class CaseCheck:
         self._asked("run", run_call)
         self._asked("run", partial(run_call, poison=False, reads=True))
         self._compare(distribution, first, repeats=True)
-        number = OTHER_SIGN if expected.others is None else TURNED
+        number = NEGATED if expected.others is None else TURNED
         self._asked("run", partial(change_inputs, number=number, seed=self.seed))
         # Nothing is poisoned: what code computes when its outputs are is of the inputs before.
         self._asked("run", partial(run_call, poison=False, reads=True))

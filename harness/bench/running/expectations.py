@@ -13,8 +13,8 @@ from harness.problem.attention_problem import AttentionProblem
 from harness.problem.changing_inputs import (
     TURNABLE,
     TURNED,
+    ChangingInputs,
     change_operands,
-    inputs_as_expected,
     turns_of_operands,
 )
 from harness.problem.inputs import make_inputs
@@ -40,11 +40,10 @@ def save_expectation(
     bias, sinks and weights; 0 are those drawn with the others.
     """
     inputs = make_inputs(problem, distribution, seed)
+    ChangingInputs(inputs).become(number)
     if operands:
         change_operands(inputs, problem, seed, operands)
-        inputs = inputs.as_expected(problem)
-    inputs = inputs_as_expected(inputs, problem, number)
-    expect(inputs, problem).save(file)
+    expect(inputs.as_expected(problem), problem).save(file)
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,6 @@ from harness.bench.workers.process import WorkerFailure, WorkerProcess
 from harness.bench.workers.protocol import Greeting, Request
 from harness.oracle.expected import Verdict
 from harness.problem.case import Case
-from harness.problem.changing_inputs import EXACT
 from harness.results.manifest import timestamp
 from harness.results.timing_rounds import Round
 from harness.system.digest import digest
@@ -75,7 +74,7 @@ class GroupTiming:
             self._workers[baseline.id] = stack.enter_context(context.worker(records[baseline.id]))
         self._prepared: set[str] = set()
         """Candidates whose workers have read their code and inputs."""
-        self._next_number = itertools.count(EXACT).__next__
+        self._next_number = itertools.count(1).__next__
         """Gives the number of the inputs of the next sample: no candidate sees the same ones twice."""
         self._trials: dict[str, list[Trial]] = {}
         """The samples of this start by both clocks."""
@@ -159,7 +158,6 @@ class GroupTiming:
             prepare_case,
             folder=record.folder,
             code=dict(record.code),
-            candidate=record.candidate or 0,
             distribution=distribution,
             seed=check.seed,
             expectation=self._context.expectations.file(record.case.problem, distribution),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.artifact.bound_call import BoundCall
-from harness.oracle.expected import Expected, Verdict, expect, worse
+from harness.oracle.expected import Expected, Verdict, worse
 from harness.problem.outputs import OUTPUT, require_arrays
 from harness.system.digest import digest_of_array
 
@@ -26,24 +26,11 @@ class OutputCheck:
     expected: Expected
     is_negated: bool
     """Whether the inputs, and so the right output, have the other sign."""
-    of_parts: bool = True
-    """Whether parts of the run are compared, too: the oracle computes these anew."""
 
     def outputs(self, raw_outputs: Outputs | None = None) -> Outputs:
         """Return copies of the outputs of the last run, or `raw_outputs`, with the sign that is expected."""
         plain = outputs_of(self.call) if raw_outputs is None else raw_outputs
         return {**plain, OUTPUT: -plain[OUTPUT]} if self.is_negated and OUTPUT in plain else plain
-
-    def verdict(self, outputs: Outputs) -> Verdict:
-        """Return what is said of outputs, and of parts of the last run."""
-        verdict = self.expected.check_outputs(outputs)
-        for part in self.call.parts() if verdict.ok and self.of_parts else ():
-            inputs = part.inputs.as_expected(part.problem)
-            of_part = expect(inputs, part.problem).check_outputs(part.outputs)
-            if of_part.first_bad is not None:
-                of_part = dataclasses.replace(of_part, first_bad=f"{part.name}: {of_part.first_bad}")
-            verdict = worse(verdict, of_part)
-        return verdict
 
     def repeated(self, outputs: Outputs, verdict: Verdict, took: float) -> tuple[Outputs, Verdict]:
         """Call again and again on the same inputs; return the worst outputs, and what is said of them.
@@ -62,7 +49,7 @@ class OutputCheck:
             repeated_outputs = self.outputs()
             took = time.perf_counter() - started
             if _bits_of(repeated_outputs) != first:
-                verdict = worse(verdict, self.verdict(repeated_outputs))
+                verdict = worse(verdict, self.expected.check_outputs(repeated_outputs))
             if not verdict.ok:
                 where = f"{verdict.first_bad}, in call {number} on the same inputs: the first was right"
                 return repeated_outputs, dataclasses.replace(verdict, first_bad=where)

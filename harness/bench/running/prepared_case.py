@@ -19,7 +19,7 @@ from harness.bench.building.case_build import read_artifact
 from harness.bench.running.output_check import OutputCheck, outputs_of
 from harness.bench.workers.protocol import Greeting, Life
 from harness.oracle.expected import Expected, Verdict
-from harness.problem.changing_inputs import EXACT, ChangingInputs
+from harness.problem.changing_inputs import TURNED, ChangingInputs
 from harness.problem.inputs import Inputs, guarded, make_inputs
 from harness.system.machine.placement import placement
 from harness.system.processes.affinity import keep_on
@@ -78,7 +78,7 @@ class StartedCase:
         Even numbers are the inputs as drawn, odd ones have the other sign: no call of
         this start has seen these.
         """
-        self._changing.become(number % EXACT)
+        self._changing.become(number % 2)
         self._give()
         self.call.poison_outputs()
 
@@ -89,11 +89,11 @@ class StartedCase:
         computes only when its outputs are read has none of the right ones then.
         """
         is_negated = self._changing.is_negated
-        self._changing.become(number % EXACT + EXACT, spoils_operands=True)
+        self._changing.become(TURNED)
         outputs = outputs_of(self.call)
-        self._changing.become(number % EXACT)
-        check = OutputCheck(self.call, self._expected, is_negated, of_parts=False)
-        return check.verdict(check.outputs(outputs))
+        self._changing.become(number % 2)
+        check = OutputCheck(self.call, self._expected, is_negated)
+        return self._expected.check_outputs(check.outputs(outputs))
 
     def _give(self) -> None:
         """Let the call take the inputs as they are now, or bind it anew."""

@@ -10,7 +10,6 @@ import numpy as np
 
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs
-from harness.system.errors import InputError
 
 
 def mask_shape(problem: AttentionProblem) -> tuple[int, int, int, int] | None:
@@ -67,9 +66,7 @@ def without_padding(problem: AttentionProblem, inputs: Inputs) -> Inputs:
     return replace(inputs, k=k, v=v)
 
 
-def require_operands(problem: AttentionProblem, inputs: Inputs) -> None:
-    """Raise `InputError` unless mask and bias are given exactly where the problem has them."""
-    for name, expected, operand in (("mask", problem.mask, inputs.mask), ("bias", problem.bias, inputs.bias)):
-        if expected != (operand is not None):
-            presence, wanted = ("none was given", "has one") if expected else ("one was given", "has none")
-            raise InputError(f"{name}: {presence}, but the problem {wanted}")
+def lacks(problem: AttentionProblem, *fields: str) -> str | None:
+    """Return None, or that a baseline has not the first of these fields that a problem has."""
+    present = next((name for name in fields if getattr(problem, name)), None)
+    return None if present is None else f"{present} is not part of this baseline"

@@ -8,7 +8,6 @@ from baseline_runs import build_and_run, judge
 
 from harness.api import BuiltArtifact, attention
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.case import Case
 from harness.system.errors import UnsupportedError
 from harness.variants.baselines.torch.variant import Torch, TorchUnfused
 
@@ -40,7 +39,13 @@ PROBLEMS = {
     ),
     "softcap": AttentionProblem(heads=2, seq_q=17, seq_kv=30, head_dim=16, softcap=0.7, causal=True),
     "queries without keys": AttentionProblem(heads=2, seq_q=30, seq_kv=9, head_dim=16, causal=True),
+    "packed, window": AttentionProblem(
+        heads=2, head_dim=16, window=(5, 3), cu_seqlens_q=(0, 9, 9, 40), cu_seqlens_kv=(0, 7, 12, 60)
+    ),
+    "projections, mask": AttentionProblem(heads=2, seq_q=17, head_dim=16, model_width=24, mask=True),
 }
+
+NOT_UNFUSED = ("queries without keys", "packed, window", "projections, mask")
 
 
 @pytest.mark.extra("baselines")
@@ -50,7 +55,7 @@ def test_computes_attention_or_says_why_not(variant, name, tmp_path):
     if variant.supports(PROBLEMS[name], "cpu") is None:
         assert judge(variant, PROBLEMS[name], tmp_path).ok
     else:
-        assert (variant.name, name) in [("torch", "softcap"), ("torch-unfused", "queries without keys")]
+        assert name == "softcap" if variant.name == "torch" else name in NOT_UNFUSED
 
 
 @pytest.mark.extra("baselines")
@@ -95,7 +100,7 @@ def test_poison_fills_all_buffers_of_the_unfused_call(tmp_path):
 @pytest.mark.parametrize("shape", [(1, 2, 1, 8), (2, 2, 1, 1), (1,)])
 def test_a_view_with_a_negative_stride_over_one_element_is_taken_as_it_is(shape, dtype):
     from harness.problem.dtypes import numpy_dtype
-    from harness.variants.baselines.torch.tensors import to_array, to_tensor
+    from harness.variants.baselines.torch.calls import to_array, to_tensor
 
     array = np.arange(np.prod(shape)).reshape(shape).astype(numpy_dtype(dtype))
     backwards = array[tuple(slice(None, None, -1 if size == 1 else 1) for size in shape)]
@@ -147,36 +152,10 @@ def test_missing_torch_names_what_to_install(variant, target, monkeypatch):
     [
         (Torch(), {}, "rocm:gfx942", "not on rocm"),
         (Torch(), {}, "cpu:avx2", "avx2 cannot be asked for"),
-        (Torch(), {"softcap": 2.0}, "cpu", "scaled_dot_product_attention has no softcap"),
-        (Torch(), {"model_width": 32, "mask": True}, "cpu", "with projections this baseline has no mask"),
-        (
-            Torch(),
-            {"cu_seqlens_q": (0, 8), "cu_seqlens_kv": (0, 8), "causal": True, "window": (2, 0)},
-            "cpu",
-            "no window for packed sequences",
-        ),
+        (Torch(), {"softcap": 2.0}, "cpu", "softcap is not part of this baseline"),
         (TorchUnfused(), {"causal": True, "seq_kv": 4}, "cpu", "NaN for a query that sees no key"),
     ],
 )
 def test_unsupported_problems_have_a_reason(variant, fields, target, reason):
     problem = AttentionProblem(**{"heads": 2, "seq_q": 8, "head_dim": 8, **fields})
     assert reason in (variant.supports(problem, target) or "")
-
-
-@pytest.mark.parametrize(
-    ("fields", "argument"),
-    [
-        ({"causal": True}, "is_causal=True"),
-        ({"causal": True, "seq_kv": 16}, "attn_mask="),
-        ({"causal": True, "seq_kv": 16, "causal_alignment": "top-left"}, "is_causal=True"),
-        ({"causal": True, "scale": -0.25}, "attn_mask="),
-        ({"causal": True, "window": (2, 0)}, "attn_mask="),
-        ({"bias": True}, "attn_mask="),
-        ({"kv_heads": 1}, "enable_gqa=True"),
-    ],
-)
-def test_source_shows_how_the_library_is_called(fields, argument):
-    problem = AttentionProblem(**{"heads": 2, "seq_q": 8, "head_dim": 8, **fields})
-    source = Torch().source(Case(problem=problem, variant="torch", target="cpu"))
-    assert "scaled_dot_product_attention(" in source
-    assert argument in source

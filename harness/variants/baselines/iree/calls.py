@@ -18,12 +18,7 @@ from harness.problem.inputs import Inputs
 from harness.system.errors import HarnessError, UnsupportedError
 from harness.variants.baselines.heap import keep_heap_warm
 from harness.variants.baselines.iree.payload import mask_operand_shape
-from harness.variants.baselines.masks import (
-    require_operands,
-    some_query_sees_no_key,
-    visible_keys,
-    without_padding,
-)
+from harness.variants.baselines.masks import some_query_sees_no_key, visible_keys, without_padding
 
 _task_process: int | None = None
 """The process that has the threads of the local-task driver; none of its forks has them."""
@@ -111,7 +106,6 @@ class IreeExecutable(Executable):
         Raises `UnsupportedError` when mask or bias leave a query no key that IREE sees: the result would be
         NaN.
         """
-        require_operands(self.problem, inputs)
         visible = visible_keys(self.problem, inputs.mask)
         if some_query_sees_no_key(self.problem, inputs, visible):
             raise UnsupportedError("IREE gives NaN for a query that sees no key")

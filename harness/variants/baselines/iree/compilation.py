@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.problem.case import ParameterValue
 from harness.system.toolchains.iree import IreeTools
 from harness.targets.base import Stage
 from harness.variants.baselines.iree.targets import IreeTarget
@@ -65,7 +66,9 @@ class Compilation:
         self.target = target
         self.stage_seconds: dict[str, float] = {}
         self.stage_files: dict[str, str] = {}
-        self._folder = folder
+        self.chosen: dict[str, ParameterValue] = {}
+        """Values of parameters that a case leaves open, as lowering has chosen them."""
+        self.folder = folder
         self._tools = tools
         self._current = folder
         """File of the module as it is now."""
@@ -109,12 +112,12 @@ class Compilation:
     def go_back_to(self, stage: str) -> None:
         """Go on from an earlier stage of iree-compile, which then stands before what follows."""
         self.stage_files[stage] = self.stage_files.pop(stage)
-        self._current = self._folder / self.stage_files[stage]
+        self._current = self.folder / self.stage_files[stage]
         self._phase = stage
 
     def finish(self) -> list[Image]:
         """Let IREE go on to the end; return the device code of each executable."""
-        module = self._folder / MODULE_FILE
+        module = self.folder / MODULE_FILE
         with tempfile.TemporaryDirectory() as scratch:
             dumps = Path(scratch, "dumps")
             flag = f"--iree-hal-dump-executable-files-to={dumps}"
@@ -126,7 +129,7 @@ class Compilation:
 
     def text(self, stage: str) -> str:
         """Return the text of a stage."""
-        return (self._folder / self.stage_files[stage]).read_text(encoding="utf-8")
+        return (self.folder / self.stage_files[stage]).read_text(encoding="utf-8")
 
     def keep(self, stage: str, text: str, suffix: str = ".mlir") -> Path:
         """Write the output of a stage that comes after all others."""
@@ -157,7 +160,7 @@ class Compilation:
                     self._note_time(stage, dump.stat().st_mtime)
 
     def _path(self, stage: str, suffix: str = ".mlir") -> Path:
-        return self._folder / f"{len(self.stage_files):02}-{stage}{suffix}"
+        return self.folder / f"{len(self.stage_files):02}-{stage}{suffix}"
 
     def _go_on_with(self, output: Path, stage: str) -> None:
         """Note that a stage's output is the module from now on."""

@@ -63,6 +63,7 @@ class IreeDecomposed(Iree):
         parameters = self.parameters.model_validate(case.params)
         compilation.advance("configured")
         chosen = best_known(configuration(compilation.text("configured")), parameters, case.problem)
+        compilation.chosen = chosen.left_open(parameters)
         compilation.go_back_to("dispatches")
         compilation.transform("grid", grid_script(chosen))
         compilation.transform("online", script("online"))

@@ -1,6 +1,6 @@
 """How IREE is told what to compile for: flags where it has them, else an attribute of the module."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from harness.plugins import chip_of, name_of
 from harness.targets.gpu.target import GpuTarget
@@ -40,8 +40,6 @@ class IreeTarget:
     """IREE's driver for devices; None is the processor."""
     device_targets: str | None = None
     """The module's attribute `hal.device.targets`, where flags are not enough."""
-    has_device: bool = False
-    """Whether a device is here that runs code for the chip."""
 
     def module(self, functions: str) -> str:
         """Return a module of these functions that names the device it is for."""
@@ -63,8 +61,7 @@ def iree_target(target: str) -> IreeTarget | None:
     gpu = plugins.target(name)
     if not isinstance(gpu, GpuTarget) or gpu.chip(chip) not in gpu.chips():
         return None
-    compile_target = GPU_TARGETS[name](gpu.chip(chip))
-    return replace(compile_target, has_device=gpu.find_device(chip) is not None)
+    return GPU_TARGETS[name](gpu.chip(chip))
 
 
 def _processor(llvm_cpu: str) -> IreeTarget:

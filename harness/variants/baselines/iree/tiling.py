@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from pydantic import Field
 
+from harness.problem.case import ParameterValue
 from harness.system.errors import BuildError
 from harness.variants.base import Parameters
 from harness.variants.baselines.iree.transforms import script
@@ -41,9 +42,9 @@ class IreeTiles(Parameters):
     """Matrix instruction of both products, by IREE's name, such as `MFMA_F32_32x32x8_F16`."""
 
     @property
-    def any_set(self) -> bool:
-        """Whether anything is left to IREE no more."""
-        return any(getattr(self, name) is not None for name in IreeTiles.model_fields)
+    def names_set(self) -> str:
+        """What is left to IREE no more, by name; empty if all is."""
+        return ", ".join(name for name in IreeTiles.model_fields if getattr(self, name) is not None)
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,11 @@ class Configuration:
             intrinsic=instructions.pop() if len(instructions) == 1 else None,
         )
 
+    def left_open(self, parameters: IreeTiles) -> dict[str, ParameterValue]:
+        """Return the tiles that parameters leave open."""
+        chosen = {} if self.tiles is None else self.tiles.model_dump(exclude_none=True)
+        return {name: value for name, value in chosen.items() if getattr(parameters, name) is None}
+
     def with_whole_rows(self, columns: int) -> "Configuration":
         """Return the configuration with workgroups that compute all columns of the output.
 
@@ -106,7 +112,7 @@ class Configuration:
 
         Raises `BuildError` where it has no such tiles, or they do not fit together.
         """
-        if not tiles.any_set:
+        if not tiles.names_set:
             return self
         if "mma_kind" not in self.decomposition:
             raise BuildError(NO_MATRIX_INSTRUCTION)

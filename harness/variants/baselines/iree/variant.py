@@ -4,8 +4,6 @@ IREE chooses tiles, layouts and vectorization itself, where parameters do not sa
 attention op computes whole rows of its output in one workgroup, which IREE can but does not choose.
 """
 
-import importlib.metadata
-import time
 from abc import abstractmethod
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,7 +13,7 @@ from pydantic import Field
 from harness.artifact.artifact import Artifact, StaticMetrics
 from harness.emulator import ARTIFACT_FOLDER
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.case import Case, ParameterValue
+from harness.problem.case import Case
 from harness.system.errors import BuildError, UnsupportedError
 from harness.system.numbers import LONGEST_TIMEOUT_S
 from harness.system.toolchains.iree import DEFAULT_TIMEOUT_S, MISSING, IreeTools, installed
@@ -23,11 +21,10 @@ from harness.targets.base import Stage
 from harness.variants.base import Parameters, Variant
 from harness.variants.baselines.iree import payload as iree_payload
 from harness.variants.baselines.iree.compilation import MODULE_FILE, STAGES, Compilation, Image
-from harness.variants.baselines.iree.executor import Executor, choose_executor
+from harness.variants.baselines.iree.executor import gpu_execution
 from harness.variants.baselines.iree.targets import IreeTarget, iree_target
 from harness.variants.baselines.iree.tiling import Configuration, IreeTiles, configuration
-
-PACKAGES = ("iree-base-compiler", "iree-base-runtime")
+from harness.variants.baselines.masks import lacks
 
 WIDEST_WHOLE_HEAD = 128
 """On the CPU IREE cuts wider heads into tiles and takes the softmax of each tile's partial scores.
@@ -49,6 +46,7 @@ class IreeVariant(Variant):
     """What all that IREE compiles has in common."""
 
     is_baseline = True
+    packages = ("iree-base-compiler", "iree-base-runtime")
     parameters: ClassVar[type[IreeParameters]] = IreeParameters
     stages: ClassVar[tuple[Stage, ...]] = STAGES
 
@@ -64,27 +62,15 @@ class IreeVariant(Variant):
         """Lower the module to where it is not IREE's choice any more; here, everything is IREE's choice."""
         return
 
-    def chosen_tiles(self, case: Case, compilation: Compilation) -> dict[str, ParameterValue]:
-        """Return the values of parameters that the case leaves open, of those that lowering has chosen."""
-        return {}
-
     def supports(self, problem: AttentionProblem, target: str) -> str | None:
         """Return None, or why this form cannot be built for the target."""
         if not installed():
             return MISSING
         if iree_target(target) is None:
             return f"IREE compiles for cpu, cpu:avx2, cuda and rocm here, not for {target}"
-        if problem.is_packed:
-            return "packed sequences are not an input of this form"
-        if problem.model_width is not None:
-            return "projections are not part of this baseline"
-        if problem.sinks:
-            return "sinks are not part of this baseline"
-        if problem.log_sum_exp:
-            return "log_sum_exp: this baseline has one output"
         if problem.queries_without_keys():
             return "IREE gives NaN for a query that sees no key"
-        return None
+        return lacks(problem, "cu_seqlens_q", "model_width", "sinks", "log_sum_exp")
 
     def source(self, case: Case) -> str:
         """Return the MLIR text and the compiler's flags."""
@@ -108,27 +94,25 @@ class IreeVariant(Variant):
         except BuildError as error:
             if target.driver is None:
                 raise
-            return self._artifact(case, key, compilation, Executor("none"), refusal=str(error))
-        executor = Executor("native") if target.driver is None else _gpu_executor(compilation, images, folder)
-        return self._artifact(case, key, compilation, executor, metrics=_metrics(compilation, images))
-
-    def tool_versions(self) -> dict[str, str]:
-        """Return the versions of IREE's compiler and runtime."""
-        return {package: importlib.metadata.version(package) for package in PACKAGES}
+            refused = {"executor": "none", "loader": "", "refusal": str(error)}
+            return self._artifact(case, key, compilation, **refused)
+        if target.driver is None:
+            execution: dict[str, Any] = {
+                "executor": "native",
+                "loader": "harness.variants.baselines.iree.calls:load",
+            }
+        else:
+            execution = gpu_execution(case, compilation, images)
+        return self._artifact(case, key, compilation, metrics=_metrics(compilation, images), **execution)
 
     def _parameters(self, case: Case) -> IreeParameters:
         return self.parameters.model_validate(case.params)
 
-    def _artifact(
-        self, case: Case, key: str, compilation: Compilation, executor: Executor, **artifact_fields: Any
-    ) -> Artifact:
+    def _artifact(self, case: Case, key: str, compilation: Compilation, **artifact_fields: Any) -> Artifact:
         return Artifact(
             case=case,
             key=key,
-            executor=executor.name,
-            loader=executor.loader,
-            loaders=executor.loaders,
-            chosen=self.chosen_tiles(case, compilation),
+            chosen=compilation.chosen,
             stage_seconds=compilation.stage_seconds,
             stage_files=compilation.stage_files,
             launch={
@@ -137,7 +121,6 @@ class IreeVariant(Variant):
                 "operands": self.operands(case.problem),
                 **_launch(case, compilation.target),
             },
-            why_not_run=executor.why_not,
             **artifact_fields,
         )
 
@@ -174,36 +157,23 @@ class Iree(IreeVariant):
     def lower(self, case: Case, compilation: Compilation) -> None:
         """Put tiles that parameters set, and whole rows of the output, in the place of IREE's own."""
         tiles = self.parameters.model_validate(case.params)
-        require_gpu_for(tiles, compilation.target, case)
         if compilation.target.driver is None:
+            if tiles.names_set:
+                raise UnsupportedError(
+                    f"{tiles.names_set}: IREE's tiles can be set on GPUs only, not for {case.target}"
+                )
             return
         compilation.advance("configured")
-        theirs = _choice(compilation, tiles)
-        if theirs is None:
+        try:
+            theirs = configuration(compilation.text("configured"))
+        except BuildError:
+            if tiles.names_set:
+                raise
             return
         chosen = best_known(theirs, tiles, case.problem)
+        compilation.chosen = chosen.left_open(tiles)
         if chosen != theirs:
             compilation.transform("tuned", chosen.tuning_script())
-
-    def chosen_tiles(self, case: Case, compilation: Compilation) -> dict[str, ParameterValue]:
-        """Return the tiles that the case leaves open, as they were chosen for matrix instructions."""
-        parameters = self.parameters.model_validate(case.params)
-        theirs = _choice(compilation, parameters)
-        tiles = None if theirs is None else best_known(theirs, parameters, case.problem).tiles
-        chosen = {} if tiles is None else tiles.model_dump(exclude_none=True)
-        return {name: value for name, value in chosen.items() if getattr(parameters, name) is None}
-
-
-def _choice(compilation: Compilation, tiles: IreeTiles) -> Configuration | None:
-    """Return IREE's choice for the op on a GPU; None where none can be read, and nothing of it is set."""
-    if compilation.target.driver is None or "configured" not in compilation.stage_files:
-        return None
-    try:
-        return configuration(compilation.text("configured"))
-    except BuildError:
-        if tiles.any_set:
-            raise
-        return None
 
 
 def best_known(theirs: Configuration, tiles: IreeTiles, problem: AttentionProblem) -> Configuration:
@@ -228,42 +198,11 @@ class IreeUnfused(IreeVariant):
         return iree_payload.unfused_operands(problem)
 
 
-INTRINSICS = {"cuda": ("NV",), "hip": ("MFMA", "VMFMA", "WMMA")}
-"""How the names of matrix instructions begin for each of IREE's drivers."""
-
-
-def require_gpu_for(tiles: IreeTiles, target: IreeTarget, case: Case) -> None:
-    """Raise `UnsupportedError` if tiles are set that mean nothing on the target or for the problem."""
-    if tiles.any_set and target.driver is None:
-        names_set = ", ".join(name for name in IreeTiles.model_fields if getattr(tiles, name) is not None)
-        raise UnsupportedError(f"{names_set}: IREE's tiles can be set on GPUs only, not for {case.target}")
-    if tiles.intrinsic is None or target.driver is None:
-        return
-    prefixes = INTRINSICS[target.driver]
-    if not tiles.intrinsic.startswith(prefixes):
-        raise UnsupportedError(
-            f"intrinsic {tiles.intrinsic}: names of {case.target}'s begin with {' or '.join(prefixes)}"
-        )
-    operand = tiles.intrinsic.rpartition("_")[2]
-    if operand.lower() != case.problem.dtype:
-        raise UnsupportedError(f"intrinsic {tiles.intrinsic}: multiplies {operand}, not {case.problem.dtype}")
-
-
 def _target(case: Case) -> IreeTarget:
     target = iree_target(case.target)
     if target is None:
         raise UnsupportedError(f"IREE does not compile for {case.target} here")
     return target
-
-
-def _gpu_executor(compilation: Compilation, images: list[Image], folder: Path) -> Executor:
-    """Choose what runs device code, and keep what the emulator made of it as a stage."""
-    started = time.perf_counter()
-    executor = choose_executor(compilation.target, images, folder)
-    if executor.device_code is not None:
-        compilation.keep("emulated", executor.device_code)
-        compilation.stage_seconds["emulated"] = time.perf_counter() - started
-    return executor
 
 
 def _metrics(compilation: Compilation, images: list[Image]) -> StaticMetrics:

@@ -3,19 +3,19 @@
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from harness.artifact.artifact import Artifact
 from harness.artifact.bound_call import BoundCall, Executable, Sample
+from harness.artifact.wrapped import WrappedCall, WrappedExecutable
 from harness.problem.inputs import Inputs
 from harness.system.errors import UnsupportedError
 from harness.targets.cuda.device.context import open_device
 from harness.targets.gpu.driver import CallGraphs, Enqueue
 from harness.targets.gpu.event_timer import FLUSHED_CACHES, EventTimer, call_graphs
 from harness.targets.gpu.streams import StreamDevice
-from harness.variants.baselines.torch.calls import FusedExecutable, UnfusedExecutable
+from harness.variants.baselines.torch.calls import TorchExecutable, UnfusedCall, fused_call
 
 BACKENDS = {
     "flash": SDPBackend.FLASH_ATTENTION,
@@ -33,27 +33,28 @@ def load_fused(artifact: Artifact, folder: Path) -> "OnDevice":
     """Return the executable of `torch`, with the backend that its parameters name, or PyTorch's choice."""
     device = _open(artifact)
     backend = artifact.case.params.get("backend")
-    inner = FusedExecutable(artifact.case.problem, torch.device("cuda", device.ordinal))
-    return OnDevice(inner, device, None if backend is None else str(backend))
+    code = TorchExecutable(artifact.case.problem, fused_call, torch.device("cuda", device.ordinal))
+    return OnDevice(code, device, None if backend is None else str(backend))
 
 
 def load_unfused(artifact: Artifact, folder: Path) -> "OnDevice":
     """Return the executable of `torch-unfused`."""
     device = _open(artifact)
-    return OnDevice(UnfusedExecutable(artifact.case.problem, torch.device("cuda", device.ordinal)), device)
+    code = TorchExecutable(artifact.case.problem, UnfusedCall, torch.device("cuda", device.ordinal))
+    return OnDevice(code, device)
 
 
-class OnDevice(Executable):
+class OnDevice(WrappedExecutable):
     """Calls of PyTorch whose tensors are on a device."""
 
-    def __init__(self, inner: Executable, device: StreamDevice, backend: str | None = None) -> None:
-        self.inner = inner
+    def __init__(self, code: Executable, device: StreamDevice, backend: str | None = None) -> None:
+        super().__init__(code)
         self.device = device
         self.backend = backend
 
     def bind(self, inputs: Inputs) -> "CallOnDevice":
         """Copy the inputs to the device."""
-        return CallOnDevice(self.inner.bind(inputs), self.backend, self.device)
+        return CallOnDevice(self.code.bind(inputs), self.backend, self.device)
 
     def turn(self) -> AbstractContextManager[object]:
         """Make the device this thread's own."""
@@ -61,27 +62,19 @@ class OnDevice(Executable):
         return nullcontext()
 
 
-class CallOnDevice(BoundCall):
+class CallOnDevice(WrappedCall):
     """A call that PyTorch enqueues on a device."""
 
-    def __init__(self, inner: BoundCall, backend: str | None, device: StreamDevice) -> None:
-        self._inner = inner
+    def __init__(self, call: BoundCall, backend: str | None, device: StreamDevice) -> None:
+        super().__init__(call)
         self._backend = backend
         self._device = device
         self._timer: EventTimer | None = None
         self._graphs: CallGraphs | None = None
 
-    def poison(self) -> None:
-        """Fill what is kept between calls with NaN."""
-        self._inner.poison()
-
-    def poison_outputs(self) -> None:
-        """Fill outputs that are kept between calls with NaN."""
-        self._inner.poison_outputs()
-
     def take_inputs(self, inputs: Inputs) -> bool:
         """Copy other inputs to the device."""
-        taken = self._inner.take_inputs(inputs)
+        taken = super().take_inputs(inputs)
         torch.cuda.synchronize()
         return taken
 
@@ -118,10 +111,6 @@ class CallOnDevice(BoundCall):
         with self._chosen_backend():
             return self._device_timer().energy(self._enqueue, seconds)
 
-    def output(self) -> np.ndarray:
-        """Return the output of the last run."""
-        return self._inner.output()
-
     def _device_timer(self) -> EventTimer:
         if self._timer is None:
             self._timer = self._device.timer(torch.cuda.current_stream().cuda_stream)
@@ -132,7 +121,7 @@ class CallOnDevice(BoundCall):
 
     def _enqueue(self) -> None:
         try:
-            self._inner.run()
+            super().run()
         except RuntimeError as error:
             if any(words in str(error) for words in NO_KERNEL):
                 raise UnsupportedError(

@@ -1,11 +1,9 @@
 """The PyTorch baselines: `torch` (its fused attention) and `torch-unfused` (three library calls).
 
 PyTorch is the optional extra `baselines`: without it both variants are unsupported, and nothing else changes.
-There is no code to generate, so a build writes down which calls will be made with which arguments; `calls`
-makes them, and `device` on a GPU.
+There is no code to generate: a build keeps the text of `calls`, which also `device` calls on a GPU.
 """
 
-import importlib.metadata
 import importlib.util
 from abc import abstractmethod
 from pathlib import Path
@@ -21,7 +19,7 @@ from harness.targets.cuda import CudaTarget
 from harness.targets.cuda import device as device_executor
 from harness.targets.executors import choose
 from harness.variants.base import Parameters, Variant
-from harness.variants.baselines.masks import mask_shape
+from harness.variants.baselines.masks import lacks
 
 MISSING = "install attention-harness[baselines]"
 
@@ -41,6 +39,7 @@ class TorchVariant(Variant):
     """What both PyTorch baselines share."""
 
     is_baseline = True
+    packages = ("torch",)
     loader: ClassVar[str]
     """Name of the function that loads it, in `calls` and in `device`."""
 
@@ -59,20 +58,16 @@ class TorchVariant(Variant):
     def refuses(self, problem: AttentionProblem) -> str | None:
         """Return the reason particular to this baseline, or None."""
 
-    @abstractmethod
-    def calls(self, problem: AttentionProblem) -> list[str]:
-        """Return the calls that `run` makes, one line each."""
-
     def metrics(self, problem: AttentionProblem) -> StaticMetrics:
         """Return what is known without running."""
         return StaticMetrics()
 
     def source(self, case: Case) -> str:
-        """Return the calls as text; the problem's masks and sizes are in the case."""
-        return "\n".join([*self.calls(case.problem), ""])
+        """Return the code that makes the calls; the problem's masks and sizes are in the case."""
+        return Path(__file__).with_name(SOURCE_FILE).read_text(encoding="utf-8")
 
     def build(self, case: Case, key: str, folder: Path) -> Artifact:
-        """Write the calls down; PyTorch holds the code."""
+        """Keep the calls; PyTorch holds the code."""
         (folder / SOURCE_FILE).write_text(self.source(case), encoding="utf-8")
         return Artifact(
             case=case,
@@ -110,13 +105,6 @@ class TorchVariant(Variant):
             "why_not_run": choice.why_not,
         }
 
-    def tool_versions(self) -> dict[str, str]:
-        """Return the version of PyTorch, where it is installed."""
-        try:
-            return {"torch": importlib.metadata.version("torch")}
-        except importlib.metadata.PackageNotFoundError:
-            return {}
-
 
 class Torch(TorchVariant):
     """PyTorch's `scaled_dot_product_attention`, which picks a fused CPU kernel where it has one.
@@ -133,38 +121,7 @@ class Torch(TorchVariant):
 
     def refuses(self, problem: AttentionProblem) -> str | None:
         """Return why `scaled_dot_product_attention` cannot compute the problem."""
-        if problem.softcap is not None:
-            return "scaled_dot_product_attention has no softcap"
-        if problem.sinks:
-            return "scaled_dot_product_attention has no sinks"
-        if problem.log_sum_exp:
-            return "log_sum_exp: scaled_dot_product_attention has one output"
-        if problem.is_packed and problem.window is not None:
-            return "this baseline has no window for packed sequences"
-        if problem.model_width is not None and (problem.window or problem.mask or problem.bias):
-            return "with projections this baseline has no mask but the causal one"
-        return None
-
-    def calls(self, problem: AttentionProblem) -> list[str]:
-        """Return the one call."""
-        arguments = ["q", "k", "v", f"scale={problem.scale!r}"]
-        lines = []
-        if problem.is_packed:
-            lines.append("for q, k, v, output in sequences:  # views of the packed tensors")
-        if problem.model_width is not None:
-            lines.append(
-                "q, k, v = ((x @ w).unflatten(-1, (heads, -1)).transpose(1, 2) for w, heads in weights)"
-            )
-        if uses_causal_flag(problem):
-            arguments.append("is_causal=True")
-        elif mask_shape(problem) is not None or problem.bias:
-            arguments.append("attn_mask=visible_or_bias")
-        if problem.group_size > 1:
-            arguments.append("enable_gqa=True")
-        lines.append(f"output = torch.nn.functional.scaled_dot_product_attention({', '.join(arguments)})")
-        if problem.output_projection:
-            lines.append("output = output.transpose(1, 2).flatten(2) @ output_weights")
-        return lines
+        return lacks(problem, "softcap", "sinks", "log_sum_exp")
 
 
 class TorchUnfused(TorchVariant):
@@ -180,32 +137,9 @@ class TorchUnfused(TorchVariant):
 
     def refuses(self, problem: AttentionProblem) -> str | None:
         """Return why the three calls cannot compute the problem."""
-        if problem.is_packed:
-            return "packed sequences are not an input of three matrix operations"
-        if problem.model_width is not None:
-            return "projections are not part of this baseline"
-        if problem.sinks:
-            return "sinks are not part of this baseline"
-        if problem.log_sum_exp:
-            return "log_sum_exp: this baseline has one output"
         if problem.queries_without_keys():
             return "torch.softmax gives NaN for a query that sees no key"
-        return None
-
-    def calls(self, problem: AttentionProblem) -> list[str]:
-        """Return the calls in order."""
-        lines = [f"torch.baddbmm(scores, q, k.transpose(1, 2), beta=0, alpha={problem.scale!r}, out=scores)"]
-        if problem.softcap is not None:
-            lines.append(f"scores.div_({problem.softcap!r}).tanh_().mul_({problem.softcap!r})")
-        if problem.bias:
-            lines.append("scores.add_(bias)")
-        if mask_shape(problem) is not None:
-            lines.append("scores.masked_fill_(hidden, -inf)")
-        return [
-            *lines,
-            "torch.softmax(scores, -1, out=probabilities)",
-            "torch.bmm(probabilities, v, out=output)",
-        ]
+        return lacks(problem, "cu_seqlens_q", "model_width", "sinks", "log_sum_exp")
 
     def metrics(self, problem: AttentionProblem) -> StaticMetrics:
         """Return the size of the scores and probabilities, and the products including hidden pairs."""

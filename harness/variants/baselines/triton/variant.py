@@ -4,7 +4,6 @@ Triton is the optional extra `triton`: without it the variant is unsupported, an
 kernel is launched as this harness's own are, by the device executor, without Triton.
 """
 
-import importlib.metadata
 import importlib.util
 import os
 import time
@@ -27,6 +26,7 @@ from harness.targets.cuda import CudaTarget
 from harness.targets.executors import wanted_executor
 from harness.targets.gpu.packaging import EMULATED, emulate
 from harness.variants.base import Parameters, Variant
+from harness.variants.baselines.masks import lacks
 from harness.variants.baselines.triton.tiles import TritonTiles, candidates, default_tiles
 
 if TYPE_CHECKING:
@@ -35,6 +35,19 @@ if TYPE_CHECKING:
     from harness.variants.baselines.triton.compilation import TritonCode
 
 MISSING = "install attention-harness[triton]"
+
+OTHER_FEATURES = (
+    "cu_seqlens_q",
+    "model_width",
+    "mask",
+    "bias",
+    "sinks",
+    "log_sum_exp",
+    "window",
+    "softcap",
+    "kv_lengths",
+)
+"""Fields of problems that the kernel does not compute: all but a causal mask or none."""
 
 LEAST_WIDTH = 16
 """Of rows and columns of a tile: what a matrix instruction takes."""
@@ -67,6 +80,7 @@ class Triton(Variant):
     name = "triton"
     summary = "flash attention in Triton (after FlashAttention-2), compiled by Triton"
     is_baseline = True
+    packages = ("triton",)
     parameters: ClassVar[type[TritonParameters]] = TritonParameters
     stages: ClassVar[tuple[Stage, ...]] = (*STAGES, EMULATED)
 
@@ -76,20 +90,8 @@ class Triton(Variant):
             return f"Triton compiles for cuda here, not for {target}"
         if importlib.util.find_spec("triton") is None:
             return MISSING
-        if problem.is_packed or problem.model_width is not None:
-            return "packed sequences and projections are not part of this kernel"
-        others = {
-            "mask": problem.mask,
-            "bias": problem.bias,
-            "sinks": problem.sinks,
-            "log_sum_exp": problem.log_sum_exp,
-            "window": problem.window,
-            "softcap": problem.softcap,
-            "kv_lengths": problem.kv_lengths,
-        }
-        unknown = [name for name, value in others.items() if value]
-        if unknown:
-            return f"{unknown[0]}: this kernel computes nothing but a softmax with a causal mask or none"
+        if (reason := lacks(problem, *OTHER_FEATURES)) is not None:
+            return reason
         for name, width in (("head_dim", problem.head_dim), ("head_dim_v", problem.head_dim_v)):
             if width < LEAST_WIDTH or width & (width - 1):
                 return f"{name} {width}: Triton's tiles are powers of two from {LEAST_WIDTH} on"
@@ -132,13 +134,6 @@ class Triton(Variant):
             candidates=tuple(_candidates(case, chip, tiles, folder)),
             **packaging.execution(kernels, emulation, launch, DEVICE_LOADER, case, folder),
         )
-
-    def tool_versions(self) -> dict[str, str]:
-        """Return the version of Triton, where it is installed."""
-        try:
-            return {"triton": importlib.metadata.version("triton")}
-        except importlib.metadata.PackageNotFoundError:
-            return {}
 
 
 def executed_flops(problem: AttentionProblem, tiles: TritonTiles) -> int:
@@ -196,18 +191,13 @@ def _tiles(case: Case) -> TritonTiles:
 def _fitted(case: Case, default: TritonTiles) -> TritonTiles:
     """Return tiles with what a case sets, and no larger than its problem."""
     parameters, problem = TritonParameters.model_validate(case.params), case.problem
-    tile_q = parameters.tile_q or min(default.tile_q, _power_of_two_from(problem.seq_q))
+    tile_q = parameters.tile_q or min(default.tile_q, max(LEAST_WIDTH, 1 << (problem.seq_q - 1).bit_length()))
     return TritonTiles(
         tile_q=tile_q,
         tile_kv=parameters.tile_kv or default.tile_kv,
         warps=parameters.warps or min(default.warps, max(1, tile_q // LEAST_WIDTH)),
         pipeline=parameters.pipeline or default.pipeline,
     )
-
-
-def _power_of_two_from(rows: int) -> int:
-    """Return the least tile that holds so many rows."""
-    return max(LEAST_WIDTH, 1 << (rows - 1).bit_length())
 
 
 def _compiled(problem: AttentionProblem, chip: str, tiles: TritonTiles) -> "TritonCode":

@@ -1,4 +1,4 @@
-"""Transform scripts for iree-opt, as templates, each whole: one script a step."""
+"""Transform scripts for iree-opt, and what IREE compiles, as templates, each whole."""
 
 from pathlib import Path
 from typing import Any
