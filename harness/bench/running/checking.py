@@ -17,7 +17,7 @@ from harness.bench.running.expectations import ExpectationFiles
 from harness.bench.workers.process import WorkerFailure, WorkerProcess
 from harness.bench.workers.protocol import Answer, Request
 from harness.oracle.expected import Verdict
-from harness.problem.changing_inputs import NEGATED, TURNED, operands_of
+from harness.problem.changing_inputs import AS_DRAWN, NEGATED, TURNED, operands_of
 from harness.reporting.units import beside_limit
 from harness.system.status import Status
 
