@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.reporting.captions import said_of_runs
 from harness.reporting.figures.style import DOTTED, SIBLING_HATCHES, SIBLING_MARKERS, SeriesStyle
 from harness.reporting.frames import PROBLEM_COLUMNS
 from harness.reporting.published.points import SOURCE, matching, sources
@@ -31,13 +30,12 @@ def with_published(
 ) -> tuple[pd.DataFrame, dict[str, SeriesStyle], list[str]]:
     """Return the rows with published points of their problems, the points' looks, and what a caption says.
 
-    Of several rows at one place each point counts once.  Where the caption says of which problem each run is,
-    one place may be of several problems, and no point is added.
+    Of several rows at one place each point counts once.
     """
     import pandas as pd
 
     points = matching(rows, published)
-    if points.empty or said_of_runs(rows):
+    if points.empty:
         return rows, {}, [NONE_MATCHES]
     points = points.drop_duplicates([*PROBLEM_COLUMNS, "label", SOURCE, "tflops"])
     series = sorted(set(points["label"]))
