@@ -17,11 +17,11 @@ COST_COLUMNS: dict[str, Callable[[Costs], float | None]] = {
     "matmul": lambda costs: costs.matmul,
     "exp": lambda costs: costs.exp,
     "other": lambda costs: costs.other,
-    "of it\nfma": lambda costs: costs.fma,
-    "main\nread": lambda costs: costs.main_memory.read,
-    "main\nwritten": lambda costs: costs.main_memory.written,
-    "scratch\nread": lambda costs: costs.scratch.read,
-    "scratch\nwritten": lambda costs: costs.scratch.written,
+    "of it fma": lambda costs: costs.fma,
+    "main read": lambda costs: costs.main_memory.read,
+    "main written": lambda costs: costs.main_memory.written,
+    "scratch read": lambda costs: costs.scratch.read,
+    "scratch written": lambda costs: costs.scratch.written,
     "FLOP/byte": lambda costs: costs.intensity,
 }
 
