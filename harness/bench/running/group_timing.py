@@ -43,10 +43,10 @@ QUIET_FOR_S = 3.0
 
 LONG_SAMPLE_S = 0.02
 """Of samples that confirm: beside these a wait is short."""
-LONG_SAMPLES = 5
+LONG_SAMPLES = 10
 """Of what does not agree at most so many are taken before code is called wrong."""
-FIRST_CALLS = 15
-"""Of these one has to agree."""
+FIRST_CALLS = 60
+"""Of at most so many one has to agree: beside others that use the processor most take longer."""
 
 AFTER_TIMING = "right when it was checked, and wrong after the calls that were timed: "
 
@@ -127,7 +127,8 @@ class GroupTiming:
         if single and self._is_disturbed and time.monotonic() - self._looked_for_quiet_cores > QUIET_FOR_S:
             self._processors, self._is_disturbed = quiet_cores(), False
             self._looked_for_quiet_cores = time.monotonic()
-        processor = fastest_core(_some_of(self._processors)) if single else None
+        probed = random.sample(self._processors, min(len(self._processors), MOST_PROBED))
+        processor = fastest_core(probed) if single else None
         for case_id in candidates:  # all at once: they begin side by side
             self._workers[case_id].restart()
         failures = self._of_each(
@@ -339,7 +340,3 @@ class GroupTiming:
             )
             for taken in rounds
         ]
-
-
-def _some_of(processors: Sequence[int]) -> list[int]:
-    return random.sample(processors, min(len(processors), MOST_PROBED))
