@@ -80,7 +80,6 @@ class WarpTiling:
         return _least((usual, *others), lambda copy: conflicts_of_accesses(copy, pitch, element_bytes, banks))
 
     def _copy(self, height: int, rows: int, columns: int, element_bytes: int) -> Layout:
-        """Return the copy in which the lanes of a warp take so many rows at once."""
         chunk = WIDEST_ACCESS_BYTES // element_bytes
         down, along = lane("y", height), lane("x", self.lanes // height)
         lanes = (along, down) if height > self.lanes // self._lanes_at_a_time() else (down, along)
@@ -165,7 +164,6 @@ def _least(candidates: Iterable[Candidate], extra: Callable[[Candidate], int]) -
 
 
 def _halves(number: int) -> Iterator[int]:
-    """Yield a number, its half, its quarter and so on."""
     while number >= 1:
         yield number
         number //= 2

@@ -124,7 +124,6 @@ def _with_users(operations: list[ir.Operation], candidates: list[ir.Operation]) 
 
 
 def _ancestor(operation: ir.OpView | ir.Operation | ir.Block | None, block: ir.Block) -> ir.Operation | None:
-    """Return the operation of a block that an operation is or is nested in, None if there is none."""
     while isinstance(operation, ir.OpView | ir.Operation) and operation.operation.parent is not None:
         if operation.operation.block == block:
             return operation.operation

@@ -154,7 +154,6 @@ def _bounds_of_part(part: ir.Value, parts: int, length: int, step: int) -> list[
 
 
 def _made_anew(fill: ir.Value) -> ir.Value:
-    """Return a tensor filled with the same number as another."""
     number = constant_float(ir.OpResult(fill).owner.operands[0])
     return b.filled(0.0 if number is None else number, b.sizes_of(fill), b.dtype_of(fill))
 

@@ -170,14 +170,12 @@ class _Nest:
         return list(nest.results)
 
     def _tile_range(self, loop: int, start: b.Size) -> Range:
-        """Return the tile of a loop that starts there, or is moved back to end with the dimension."""
         size = self.plan.sizes[loop]
         if self.plan.is_shifted(loop):
             return Range(minimum(start, self.view.length(loop) - size), size, unshifted=start)
         return Range(start, size, is_dropped=size == 1 and loop in self.plan.options.drop)
 
     def _tiles(self, cut: Cut, values: list[ir.Value]) -> list[ir.Value]:
-        """Return the tiles that one iteration of the parallel loops contributes."""
         destinations = {
             each.place: value
             for each, value in zip(self.exported, values, strict=True)
@@ -278,7 +276,6 @@ def _ranges_of(each: Carried, cut: Cut) -> Ranges:
 def _run_softmax(
     builder: TileBuilder, running: RunningSoftmax, cut: Cut, states: dict[ir.Value, ir.Value]
 ) -> ir.Value:
-    """Build one tile of a running softmax; returns its correction."""
     softmax, view = running.softmax, running.view
     own = view.ranges({loop: cut[tag] for loop, tag in enumerate(running.tags) if tag is not None})
     rows = own[: softmax.dimension] + own[softmax.dimension + 1 :]

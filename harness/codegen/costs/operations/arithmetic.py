@@ -176,7 +176,6 @@ def _followed(evaluate: Callable[[Walk, ir.OpView], Expression]) -> Handler:
 
 
 def _binary(walk: Walk, operation: ir.OpView) -> Expression:
-    """Return a binary operation on integers of a width, which wraps around."""
     name, width = operation.name, _width(operation.results[0].type)
     function, view = (
         (SIGNED[name], int) if name in SIGNED else (UNSIGNED[name], partial(_unsigned, width=width))
@@ -227,7 +226,6 @@ def affine_expression(
 
 
 def _affine(walk: Walk, operation: ir.OpView) -> CostTree:
-    """Define the result of `affine.apply`, `affine.min` or `affine.max`."""
     mapping = ir.AffineMapAttr(operation.attributes["map"]).value
     operands = [walk.integer(operand) for operand in operation.operands]
     dimensions, symbols = operands[: mapping.n_dims], operands[mapping.n_dims :]

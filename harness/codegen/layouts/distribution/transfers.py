@@ -138,7 +138,6 @@ def _alignment_of_buffer(buffer: ir.Value) -> int:
 
 
 def _divisor_at(indices: Sequence[Size], strides: Sequence[int]) -> int:
-    """Return what divides the bytes before the element at some indices."""
     divisors = [abs(index) if isinstance(index, int) else known_divisor(index) for index in indices]
     return math.gcd(*(divisor * stride for divisor, stride in zip(divisors, strides, strict=True)))
 

@@ -142,14 +142,12 @@ def _rounded_to_tf32(fragment: "ir.Value") -> "ir.Value":
 
 
 def _words_like(fragment: "ir.Value") -> "ir.Type":
-    """Return the type of a fragment of f32 as words."""
     from mlir import ir
 
     return ir.VectorType.get(fragment.type.shape, ir.IntegerType.get_signless(REGISTER_BITS))
 
 
 def _splat(like: "ir.Value", bits: int) -> "ir.Value":
-    """Return a constant of the type of a vector of words, each with these bits."""
     from mlir import ir
     from mlir.dialects import arith
 
