@@ -261,7 +261,6 @@ class _SubCore:
 
 
 def _arrived(groups: list[float], outstanding: int) -> float:
-    """Return when all but the last groups, so many of them, have arrived."""
     return max(groups[: max(0, len(groups) - outstanding)], default=0.0)
 
 

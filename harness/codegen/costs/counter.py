@@ -43,7 +43,6 @@ def count(
 
 
 def _refuse_late_stages(module: ir.Module) -> None:
-    """Raise `NotCountable` for a stage that no longer says in loops what a kernel does."""
     names = {name_of(operation) for operation in module.body.operations}
     if "gpu.module" in names:
         raise NotCountable("it says what one lane does, not what a kernel does")

@@ -164,7 +164,6 @@ def _exponentials(x: ir.Value, maximum: ir.Value, subscripts: str, factor: float
 def _fused_exponentials(
     x: ir.Value, maximum: ir.Value, subscripts: str, factor: float, shift: int
 ) -> ir.Value:
-    """Return the same, as one fused multiply-add and one exponential each."""
     dtype = b.dtype_of(x)
     offsets = b.elementwise(maximum, lambda largest: _multiply_add(largest, -factor, shift, dtype))
     return b.structured(

@@ -154,7 +154,6 @@ class WarpTiling:
 
 
 def _least(candidates: Iterable[Candidate], extra: Callable[[Candidate], int]) -> Candidate:
-    """Return the first candidate with the fewest extra passes; raises `ValueError` where there is none."""
     tried: list[tuple[int, Candidate]] = []
     for candidate in candidates:
         tried.append((extra(candidate), candidate))
@@ -170,7 +169,6 @@ def _halves(number: int) -> Iterator[int]:
 
 
 def _blocks(further: int, down: int, along: int, is_read: bool) -> Layout:
-    """Return blocks of lanes, each with runs along its rows, or along its columns."""
     lanes = lane("z", further), lane("y", along), lane("x", down)
     row, column = vector("y", BLOCK), vector("x", BLOCK)
     return Layout(

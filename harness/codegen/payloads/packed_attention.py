@@ -155,7 +155,6 @@ def _is_in(query: ir.Value, query_end: ir.Value) -> ir.Value:
 
 
 def _heads_first(value: ir.Value) -> ir.Value:
-    """Return `[tokens, heads, width]` as `[heads, tokens, width]`."""
     tokens, heads, width = b.sizes_of(value)
     transposed = linalg.transpose(value, outs=[b.empty([heads, tokens, width])], permutation=[1, 0, 2])
     return steps.result_of(transposed)

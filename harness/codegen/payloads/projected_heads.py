@@ -178,7 +178,6 @@ def _projections(
 
 
 def _add_kernel(projection: _Projection, rows: int) -> None:
-    """Add the function that leaves the heads in memory, which computes at least so many rows."""
     place = projection.workspace
     body = payload_function(f"{PROJECTION}{projection.name}", [projection.tokens, projection.weights, place])
     with ir.InsertionPoint(body):

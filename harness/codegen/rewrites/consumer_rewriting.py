@@ -105,7 +105,6 @@ def demanded_values(
 
 
 def _check_consumer(root: StructuredView, softmax: attn.Softmax) -> None:
-    """Check that the root is the one consumer of the probabilities and reduces over their rows."""
     operation = softmax.operation
     value = softmax.probability
     while True:

@@ -109,7 +109,6 @@ def erase_dead(operations: Sequence[ir.OpView]) -> None:
 
 
 def _with_users(operations: list[ir.Operation], candidates: list[ir.Operation]) -> list[ir.Operation]:
-    """Return, of the candidates, some operations and all that use their results, in the candidates' order."""
     users_too: set[ir.Operation] = set()
     pending = list(operations)
     while pending:

@@ -103,7 +103,6 @@ def _grid_of(function: func.FuncOp, kernels: Sequence[Kernel], dimensions: Seque
 
 
 def _build(grid: _Grid, kernel: Kernel, before: HandedOn | None) -> None:
-    """Build a kernel at the current insertion point, after one that leaves `before`."""
     wanted = [value for insertion in grid.insertions(kernel.writes) for value in insertion.operands]
     left = []
     if kernel.leaves is not None:

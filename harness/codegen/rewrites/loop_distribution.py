@@ -119,7 +119,6 @@ def _build_first(nest: _Nest, name: str, tiles: Sequence[ir.Value], workspaces: 
 
 
 def _check_independent(nest: _Nest, reads: frozenset[ir.Value]) -> None:
-    """Check that no iteration reads what the loop or the grid hands from one to the next."""
     _, of_grid, of_loop = nest.blocks
     handed_on = [*list(of_loop.arguments)[1:], *list(of_grid.arguments)[len(nest.points) - 1 :]]
     if any(value in reads for value in handed_on):

@@ -56,7 +56,6 @@ def key_tile_bounds(sequences: PackedSequences, first_row: b.Size, rows: int, st
 def _with_sequence(
     sequences: PackedSequences, number: ir.Value, first_row: b.Size, rows: int, bounds_so_far: list[ir.Value]
 ) -> list[ir.Value]:
-    """Take one sequence into the bounds, if any of its queries is among the rows."""
     query, query_end, key, key_end = (_bound(array, offset, number) for array, offset in sequences.bounds)
     first, end = maximum(query, first_row), minimum(query_end, add(first_row, rows))
     first_of_first, first_of_last = key, key

@@ -51,7 +51,6 @@ def _move(operation: ir.OpView, table: ir.Value, page_size: int) -> None:
 
 
 def _hide_rest_of_page(product: ir.OpView, pool: ir.Value, lengths: ir.Value, page_size: int) -> None:
-    """Let values that a page does not hold be 0 in a product of probabilities with values."""
     block = product.operation.block
     (tile,) = [op for op in block.operations if op.name == SLICE and op.operands[0] == pool]
     values = attn.BatchMatmul(product).rhs

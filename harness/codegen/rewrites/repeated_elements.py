@@ -81,7 +81,6 @@ def _masked(
 
 
 def _vanishing_operand(view: StructuredView, combiner: ir.OpView | None, loop: int) -> int | None:
-    """Return the operand that, where it is 0 along the loop, adds nothing to a sum."""
     init = view.init_operands[0]
     if combiner is None or combiner.name != "arith.addf":
         return None

@@ -171,7 +171,6 @@ def _merge(first: attn.Mask, second: attn.Mask) -> bool:
 
 
 def _moved(form: AffineForm, dimensions: dict[int, int], first_symbol: int) -> ir.AffineExpr:
-    """Return an inequality with other numbers for its dimensions and symbols."""
     expression = ir.AffineConstantExpr.get(form.constant)
     for dimension, coefficient in form.dimensions.items():
         expression = expression + ir.AffineDimExpr.get(dimensions[dimension]) * coefficient

@@ -134,7 +134,6 @@ def _length_and_step(loop: ir.OpView) -> tuple[int, int]:
 
 
 def _check_starts_from_nothing(reduction: RunningReduction) -> None:
-    """Check that what the loop starts from changes nothing when it is merged."""
     start = reduction.state(ForLoop(reduction.loop).initial_values)
     lowest = constant_of_fill(start.maximum)
     sums = [constant_of_fill(value) for value in (start.output, start.total)]

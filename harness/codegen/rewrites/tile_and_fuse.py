@@ -143,7 +143,6 @@ class _Nest:
         return list(forall.results)
 
     def _loops(self, order: Sequence[int], cut: Cut, values: list[ir.Value]) -> list[ir.Value]:
-        """Build the sequential parallel loops, then their contents; returns the whole results."""
         if not order:
             tiles = self._tiles(cut, values)
             return [
@@ -200,7 +199,6 @@ class _Nest:
         ]
 
     def _initial(self, each: Carried) -> ir.Value:
-        """Return what a reduction starts from; without the init rule, just its place."""
         is_made_inside = each.is_root_result and not self.plan.options.init_outside
         return each.place if is_made_inside else each.initial
 
@@ -220,7 +218,6 @@ class _Nest:
         return body(Range(whole, rest), values)
 
     def _step(self, cut: Cut, values: list[ir.Value]) -> list[ir.Value]:
-        """Take one tile of the reduction into the carried values."""
         places = [self._local_ranges(each, cut) for each in self.carried]
         current = [extract(value, place) for value, place in zip(values, places, strict=True)]
         states = dict(zip((each.original for each in self.carried), current, strict=True))

@@ -101,7 +101,6 @@ def _remove_mask(operation: ir.OpView) -> None:
 
 
 def _bounds(loop: ir.OpView, masks: list[ir.OpView], row_bounds: TileBounds | None) -> TileBounds:
-    """Intersect what the masks allow."""
     lower, upper, by = ForLoop(loop).bounds
     start, step = folded(lower), constant_index(by)
     if step is None or not is_multiple(start, step):

@@ -164,7 +164,6 @@ ZERO_EXTENDING = ("arith.index_castui", "arith.extui")
 
 
 def _followed(evaluate: Callable[[Walk, ir.OpView], Expression]) -> Handler:
-    """Return what defines a scalar operation's result; integers in vectors and tensors are not followed."""
 
     def handler(walk: Walk, operation: ir.OpView) -> CostTree:
         operand, result = operation.operands[0], operation.results[0]

@@ -129,7 +129,6 @@ def _dimension(walk: Walk, operation: ir.OpView) -> CostTree:
 
 
 def _load(walk: Walk, operation: ir.OpView) -> CostTree:
-    """Read one element; an integer is known if the caller told the buffer's contents."""
     source, *indices = operation.operands
     memory = walk.memory(source)
     result = operation.results[0]
@@ -150,7 +149,6 @@ def _insert_element(walk: Walk, operation: ir.OpView) -> CostTree:
 
 
 def _pad(walk: Walk, operation: ir.OpView) -> CostTree:
-    """Copy a tensor into a larger one, whose other elements its body computes."""
     (source,), low, high = operand_groups(operation)
     memory = walk.memory(source)
     paddings = zip(

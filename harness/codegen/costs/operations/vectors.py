@@ -52,7 +52,6 @@ def _contract(walk: Walk, operation: ir.OpView) -> CostTree:
 
 
 def _outer_product(walk: Walk, operation: ir.OpView) -> CostTree:
-    """Count multiply-adds; without an accumulator there are only multiplications."""
     count = elements_of(operation.results[0].type)
     if len(operation.operands) == 3:
         return _multiply_adds(operation, count)
@@ -60,7 +59,6 @@ def _outer_product(walk: Walk, operation: ir.OpView) -> CostTree:
 
 
 def _reduce(walk: Walk, operation: ir.OpView) -> CostTree:
-    """Count one operation for each element that is taken into an accumulator."""
     source = operation.operands[0].type
     if not _is_float(source):
         return NOTHING

@@ -69,7 +69,6 @@ class _ExchangedElements:
         return result
 
     def _brought(self, move: Move) -> ir.Value:
-        """Return what a move brings to all lanes; several may want the same."""
         key = (move.fragment, move.register, move.offset)
         if key not in self._known:
             self._known[key] = self._shuffled(move)

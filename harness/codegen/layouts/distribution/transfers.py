@@ -123,7 +123,6 @@ def alignment_of_rows(transfer: ir.OpView, first: int) -> int:
 
 
 def _alignment_of_buffer(buffer: ir.Value) -> int:
-    """Return what divides the address of a buffer's first element."""
     if isinstance(buffer.owner, ir.Block) or buffer.owner.name == "memref.alloc":
         return BUFFER_ALIGNMENT
     if buffer.owner.name == "memref.transpose":

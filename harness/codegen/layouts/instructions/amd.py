@@ -71,7 +71,6 @@ def _resized(fragment: "ir.Value", size: int) -> "ir.Type":
 
 
 def _mfma_operand(lines: int, depth: int) -> Layout:
-    """Return the layout of A and of B, lines×depth: each group of lanes has a run along k."""
     line, group, run = (
         lane("x", lines),
         lane("y", MFMA_LANES // lines),

@@ -57,7 +57,6 @@ def _mma_sync(
     pairs: "Sequence[tuple[Registers, Registers]]",
     c: "ir.Value",
 ) -> "ir.Value":
-    """Emit an `nvvm.mma.sync` for each pair, which takes and gives the registers one by one."""
     from mlir import ir
     from mlir.dialects import llvm, nvvm
     from mlir.dialects import vector as vector_dialect

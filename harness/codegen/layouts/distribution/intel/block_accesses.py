@@ -97,7 +97,6 @@ def _blocks_of(kind: ir.VectorType, form: Form | None) -> int:
 def _load_straight(
     matrix: MatrixInMemory, message: Message, kind: ir.VectorType, *, is_packed: bool
 ) -> list[ir.Value]:
-    """Return fragments whose columns are those of lanes."""
     rows, count = kind.shape[0], len(message.fragments)
     block = Block(rows, LANES, kind.element_type, count)
     described = descriptor(matrix.base, matrix.rows, matrix.columns, block)

@@ -133,7 +133,6 @@ def _argument_with(buffer: ir.Value) -> ir.Value | None:
 def _in_argument(
     distributor: Distributor, held: ir.Value, start: Sequence[ir.Value]
 ) -> tuple[ir.Value, list[ir.Value], ir.Value]:
-    """Return the argument that a buffer is in, where a tile of the buffer starts in it, and the rows end."""
     part = producer_of(held)
     if part is None:
         return distributor.scalar(held), list(start), index(held.type.shape[-2])
