@@ -64,8 +64,8 @@ BUGS: tuple[PlantedBug, ...] = (
     PlantedBug(
         "a tile of which the first row sees all keys but the last is not masked",
         VISIBLE_TILES,
-        "_rounded_down(maximum(add(least, 1), 0), step)",
-        "_rounded_down(maximum(add(least, 2), 0), step)",
+        "round_down(maximum(add(least, 1), 0), step)",
+        "round_down(maximum(add(least, 2), 0), step)",
         "correctness",
         (*CPU_FLASH, "seq_q=77", "seq_kv=139"),
         "normal inputs",
@@ -73,8 +73,8 @@ BUGS: tuple[PlantedBug, ...] = (
     PlantedBug(
         "a tile of which the first row sees all keys but the last is not masked",
         VISIBLE_TILES,
-        "_rounded_down(maximum(add(least, 1), 0), step)",
-        "_rounded_down(maximum(add(least, 2), 0), step)",
+        "round_down(maximum(add(least, 1), 0), step)",
+        "round_down(maximum(add(least, 2), 0), step)",
         "gpu_kernels",
         (*GPU_FLASH, "seq_q=77", "dtype=f16"),
         "normal inputs",
@@ -100,7 +100,7 @@ BUGS: tuple[PlantedBug, ...] = (
     PlantedBug(
         "keys of the last tile that another tile has, too, count twice",
         VISIBLE_TILES,
-        "whole_end = minimum(whole_end, _rounded_down(length, step))",
+        "whole_end = minimum(whole_end, round_down(length, step))",
         "whole_end = minimum(whole_end, length)",
         "correctness",
         (*CPU_FLASH, "seq_q=333", "causal=false"),

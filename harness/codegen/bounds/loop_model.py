@@ -141,7 +141,6 @@ def model_loop(loop: KernelLoop, multiprocessor: Multiprocessor) -> LoopModel:
 
 
 def _peak_cycles(loop: KernelLoop, multiprocessor: Multiprocessor) -> float:
-    """Return the cycles that the matrix products of an iteration of a workgroup take at the dense peak."""
     of_warp = sum(instruction.peak_cycles for instruction in loop.trace)
     return of_warp * loop.warps / multiprocessor.sub_cores
 

@@ -77,7 +77,6 @@ class _Step:
 
 
 def _steps(trace: Sequence[Instruction], pipes: dict[str, int]) -> _Step:
-    """Return the first step of a loop; pipes get their numbers."""
     steps = [_Step(instruction, pipes, number == 0) for number, instruction in enumerate(trace)]
     for step, following in zip(steps, [*steps[1:], steps[0]], strict=True):
         step.following = following
@@ -240,7 +239,6 @@ class _SubCore:
         return done, read
 
     def _awaited(self, warp: _Warp) -> float:
-        """Return when all that a warp's next instruction waits for is there."""
         instruction = warp.step.instruction
         latest = 0.0
         for flag in instruction.waits:
@@ -252,7 +250,6 @@ class _SubCore:
         return latest
 
     def _arrive(self, warp: _Warp, time: float) -> None:
-        """Let a warp wait at the barrier, or all go on if it is the last."""
         waiting = self.at_barrier[warp.workgroup]
         waiting.append(warp)
         if len(waiting) < self.warps_of_workgroup:
@@ -264,7 +261,6 @@ class _SubCore:
 
 
 def _arrived(groups: list[float], outstanding: int) -> float:
-    """Return when all but the last groups, so many of them, have arrived."""
     return max(groups[: max(0, len(groups) - outstanding)], default=0.0)
 
 

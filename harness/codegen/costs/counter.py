@@ -8,7 +8,7 @@ from mlir.dialects import func
 
 from harness.codegen.costs.costs import Costs, KernelCosts, NotCountable, Traffic
 from harness.codegen.costs.expressions import Bindings, Constant, Expression, Unknown
-from harness.codegen.costs.memory import DYNAMIC, Buffer, Level, Memory, Read, Written, is_memory
+from harness.codegen.costs.memory import DYNAMIC, Buffer, Level, Memory, Moved, is_memory
 from harness.codegen.costs.operations import OPERATIONS
 from harness.codegen.costs.operations.arithmetic import Kind
 from harness.codegen.costs.trees import Amounts
@@ -43,7 +43,6 @@ def count(
 
 
 def _refuse_late_stages(module: ir.Module) -> None:
-    """Raise `NotCountable` for a stage that no longer says in loops what a kernel does."""
     names = {name_of(operation) for operation in module.body.operations}
     if "gpu.module" in names:
         raise NotCountable("it says what one lane does, not what a kernel does")
@@ -129,14 +128,14 @@ def _costs(name: str, amounts: Amounts) -> Costs:
     workspace: dict[str, Traffic] = {}
     temporary = {Level.SCRATCH: Traffic(), Level.UNDETERMINED: Traffic()}
     for key, moved in amounts.items():
-        if not isinstance(key, Read | Written):
+        if not isinstance(key, Moved):
             continue
-        buffer, is_read = key.buffer, isinstance(key, Read)
-        if buffer.contents is not None and not is_read:
+        buffer = key.buffer
+        if buffer.contents is not None and key.is_written:
             raise NotCountable(
                 f"kernel {name}: it writes to {buffer.name!r}, whose contents were given as known"
             )
-        traffic = Traffic(read=moved) if is_read else Traffic(written=moved)
+        traffic = Traffic(written=moved) if key.is_written else Traffic(read=moved)
         if buffer.level in temporary:
             temporary[buffer.level] += traffic
         else:

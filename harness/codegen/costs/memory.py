@@ -34,17 +34,11 @@ class Buffer:
 
 
 @dataclass(frozen=True)
-class Read:
-    """Key of bytes read from a buffer."""
+class Moved:
+    """Key of bytes read from a buffer, or written to it."""
 
     buffer: Buffer
-
-
-@dataclass(frozen=True)
-class Written:
-    """Key of bytes written to a buffer."""
-
-    buffer: Buffer
+    is_written: bool
 
 
 Indices = Sequence[Expression]
@@ -69,19 +63,19 @@ class Memory:
 
     def reads(self) -> CostTree:
         """Return the cost of reading all of it."""
-        return self._moved(Read(self.buffer))
+        return repeated(self.elements(), self.reads_elements(1))
 
     def writes(self) -> CostTree:
         """Return the cost of writing all of it."""
-        return self._moved(Written(self.buffer))
+        return repeated(self.elements(), self.writes_elements(1))
 
     def reads_elements(self, count: int) -> CostTree:
         """Return the cost of reading so many elements."""
-        return Fixed({Read(self.buffer): count * element_bytes(self.element)})
+        return Fixed({Moved(self.buffer, is_written=False): count * element_bytes(self.element)})
 
     def writes_elements(self, count: int) -> CostTree:
         """Return the cost of writing so many elements."""
-        return Fixed({Written(self.buffer): count * element_bytes(self.element)})
+        return Fixed({Moved(self.buffer, is_written=True): count * element_bytes(self.element)})
 
     def viewed(self, shape: Sequence[Expression], place: Place | None = None) -> "Memory":
         """Return a view of it with another shape; without `place` its elements cannot be found."""
@@ -90,9 +84,6 @@ class Memory:
     def elements(self) -> Expression:
         """Return the number of elements."""
         return product(self.shape)
-
-    def _moved(self, key: Read | Written) -> CostTree:
-        return repeated(self.elements(), Fixed({key: element_bytes(self.element)}))
 
 
 def sliced(memory: Memory, offsets: Indices, sizes: Indices, strides: Indices, kept: Sequence[int]) -> Memory:
@@ -140,8 +131,6 @@ def element_bytes(element: ir.Type) -> int:
         return element_bytes(vector.element_type) * int(np.prod(vector.shape))
     if isinstance(element, ir.FloatType):
         return -(-ir.FloatType(element).width // 8)
-    if isinstance(element, ir.ComplexType):
-        return 2 * element_bytes(ir.ComplexType(element).element_type)
     raise NotCountable(f"elements of type {element} have no size in bytes")
 
 

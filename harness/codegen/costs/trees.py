@@ -198,7 +198,6 @@ def carried_iterations(
 
 
 def _sum(weighted: Iterable[tuple[Amounts, int]]) -> Amounts:
-    """Add amounts, each multiplied by a weight."""
     result: Counter[Hashable] = Counter()
     for amounts, weight in weighted:
         for key, amount in amounts.items():

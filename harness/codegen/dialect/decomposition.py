@@ -38,9 +38,8 @@ of 16 (usual ones are below 1) that takes scores of 2²⁶.  With larger scales 
 
 def decompose_all(root: ir.Module | ir.OpView) -> list[ir.OpView]:
     """Decompose every `attn` operation within, in place; returns all new operations."""
-    operation = root.operation if isinstance(root, ir.Module) else root
     made: list[ir.OpView] = []
-    for nested in list(operations_within(operation)):
+    for nested in list(operations_within(root.operation)):
         if nested.name in _DECOMPOSITIONS:
             made += decompose(nested)
     return made
@@ -76,13 +75,8 @@ def unshifted(total: ir.Value, shift: int) -> ir.Value:
     """Return the total of rows without the power of two that exponentials were multiplied by."""
     if not shift:
         return total
-    rows, dtype = loop_letters(total.type.rank), b.dtype_of(total)
-    return b.structured(
-        f"{rows}->{rows}",
-        [total],
-        b.empty_like(total),
-        lambda sum_: arith.mulf(sum_, b.constant(2.0**-shift, dtype)),
-    )
+    dtype = b.dtype_of(total)
+    return b.elementwise(total, lambda sum_: arith.mulf(sum_, b.constant(2.0**-shift, dtype)))
 
 
 def rescaled_rows(matrix: ir.Value, factor: ir.Value) -> ir.Value:
@@ -135,7 +129,6 @@ def _softmax(operation: ir.OpView) -> list[ir.Value]:
 
 
 def _is_fused(softmax: Softmax) -> bool:
-    """Return whether exponents are one fused multiply-add each."""
     return not softmax.subtracts_first and abs(softmax.scale * LOG2_E) <= LARGEST_FUSED_FACTOR
 
 
@@ -159,7 +152,6 @@ def rescaling(softmax: Softmax, before: ir.Value, after: ir.Value, out: ir.Value
 
 
 def _exponentials(x: ir.Value, maximum: ir.Value, subscripts: str, factor: float, shift: int) -> ir.Value:
-    """Return `2^(factor · (x − maximum) + shift)` in place."""
     dtype = b.dtype_of(x)
 
     def power(largest: ir.Value, score: ir.Value) -> ir.Value:
@@ -172,15 +164,8 @@ def _exponentials(x: ir.Value, maximum: ir.Value, subscripts: str, factor: float
 def _fused_exponentials(
     x: ir.Value, maximum: ir.Value, subscripts: str, factor: float, shift: int
 ) -> ir.Value:
-    """Return the same, as one fused multiply-add and one exponential each."""
     dtype = b.dtype_of(x)
-    rows = subscripts.partition("->")[0]
-    offsets = b.structured(
-        f"{rows}->{rows}",
-        [maximum],
-        b.empty_like(maximum),
-        lambda largest: _multiply_add(largest, -factor, shift, dtype),
-    )
+    offsets = b.elementwise(maximum, lambda largest: _multiply_add(largest, -factor, shift, dtype))
     return b.structured(
         subscripts,
         [offsets],
@@ -191,7 +176,6 @@ def _fused_exponentials(
 
 
 def _multiply_add(value: ir.Value, factor: float, addend: int, dtype: str) -> ir.Value:
-    """Return `factor · value + addend`, one operation, of scalars."""
     if not addend:
         return arith.mulf(value, b.constant(factor, dtype))
     return mlir_math.fma(value, b.constant(factor, dtype), b.constant(float(addend), dtype))
@@ -232,7 +216,6 @@ def _is_computed(value: ir.Value) -> bool:
 
 
 def _kept(element: ir.Value, terms: Sequence["_Inequality"], fill: float) -> ir.Value:
-    """Return an element where all inequalities hold, else what it is filled with."""
     conditions = [term.holds() for term in terms]
     visible = conditions[0]
     for condition in conditions[1:]:

@@ -7,6 +7,18 @@ counts and kinds; shapes are checked by `harness.codegen.dialect.verification`.
 from mlir import ir
 from mlir.dialects import irdl
 
+SOFTMAX = """{
+    %full_type = irdl.base "!builtin.tensor"
+    %row_type = irdl.base "!builtin.tensor"
+    %dimension = irdl.base "#builtin.integer"
+    %scale = irdl.base "#builtin.float"
+    irdl.operands(x: %full_type, probability_out: %full_type, initial_maximum: %row_type,
+                  initial_total: %row_type, correction_out: %row_type)
+    irdl.results(probability: %full_type, maximum: %row_type, total: %row_type, correction: %row_type)
+    irdl.attributes {"dimension" = %dimension, "scale" = %scale}
+  }"""
+"""What both softmaxes take and give."""
+
 DIALECT = """
 irdl.dialect @attn {
 
@@ -37,29 +49,11 @@ irdl.dialect @attn {
   // With an integer attribute `shift`, s, each e^(c (x - maximum)) is multiplied by 2^s, and
   //   probability = 2^s (2^s e^(c (x - maximum))) / total
   // so that probability and total are 2^s times what they are without it, and the correction is the same.
-  irdl.operation @softmax {
-    %full_type = irdl.base "!builtin.tensor"
-    %row_type = irdl.base "!builtin.tensor"
-    %dimension = irdl.base "#builtin.integer"
-    %scale = irdl.base "#builtin.float"
-    irdl.operands(x: %full_type, probability_out: %full_type, initial_maximum: %row_type,
-                  initial_total: %row_type, correction_out: %row_type)
-    irdl.results(probability: %full_type, maximum: %row_type, total: %row_type, correction: %row_type)
-    irdl.attributes {"dimension" = %dimension, "scale" = %scale}
-  }
+  irdl.operation @softmax SOFTMAX_FORM
 
   // The same without the division:
   //   probability = e^(c (x - maximum)),   correction = e^(c (initial_maximum - maximum))
-  irdl.operation @unnormalized_softmax {
-    %full_type = irdl.base "!builtin.tensor"
-    %row_type = irdl.base "!builtin.tensor"
-    %dimension = irdl.base "#builtin.integer"
-    %scale = irdl.base "#builtin.float"
-    irdl.operands(x: %full_type, probability_out: %full_type, initial_maximum: %row_type,
-                  initial_total: %row_type, correction_out: %row_type)
-    irdl.results(probability: %full_type, maximum: %row_type, total: %row_type, correction: %row_type)
-    irdl.attributes {"dimension" = %dimension, "scale" = %scale}
-  }
+  irdl.operation @unnormalized_softmax SOFTMAX_FORM
 
   // result[.., i, j] = x[.., i] where i = j, else 0.
   irdl.operation @diag {
@@ -109,7 +103,7 @@ irdl.dialect @attn {
     irdl.attributes {"fill" = %fill}
   }
 }
-"""
+""".replace("SOFTMAX_FORM", SOFTMAX)
 
 
 def load(context: ir.Context) -> None:

@@ -27,9 +27,8 @@ def verify(root: ir.Module | ir.OpView) -> None:
 
     Raises `VerificationError`, which names the operation, what was found and what was expected.
     """
-    operation = root.operation if isinstance(root, ir.Module) else root
-    operation.verify()
-    for nested in operations_within(operation):
+    root.operation.verify()
+    for nested in operations_within(root.operation):
         verify_operation(nested)
 
 

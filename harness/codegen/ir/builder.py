@@ -153,6 +153,12 @@ def structured(
     return operation.results[0]
 
 
+def elementwise(value: ir.Value, body: Body, dtype: str | None = None) -> ir.Value:
+    """Build a new tensor of an operation on each element, in the dtype of the source if not told."""
+    axes = "abcdefghijkl"[: value.type.rank]
+    return structured(f"{axes}->{axes}", [value], empty(sizes_of(value), dtype or dtype_of(value)), body)
+
+
 def loop_index(position: int) -> ir.Value:
     """Return the current index of a structured operation's loop, as a 32-bit integer."""
     return as_i32(linalg.IndexOp(position).result)

@@ -33,7 +33,6 @@ def known_divisor(value: ir.Value) -> int:
 
 
 def _of_block_argument(value: ir.BlockArgument) -> int:
-    """Return what divides the position of a loop: it starts somewhere and takes steps."""
     loop = value.owner.owner.operation
     if loop.name != "scf.for" or value.arg_number != 0:
         return 1

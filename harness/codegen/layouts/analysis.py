@@ -84,7 +84,6 @@ class LayoutAnalysis:
         return links_of
 
     def _assign_layouts(self) -> None:
-        """Give every vector a layout; what an earlier phase has fixed, a later one leaves."""
         self._lay_out_copies()
         self._lay_out_results_of_products()
         self._lay_out_operands_of_products()
@@ -120,12 +119,10 @@ class LayoutAnalysis:
         self.layouts[write.operands[0]] = as_written.transposed()
 
     def _lay_out_results_of_products(self) -> None:
-        """Results of products lie as the matrix instruction gives them."""
         for product in self._products():
             self._assign(product.results[0], self.tiling.result(*product.results[0].type.shape))
 
     def _lay_out_operands_of_products(self) -> None:
-        """Operands of products that nothing else fixes lie as the matrix instruction takes them."""
         for product in self._products():
             for number, value in enumerate(list(product.operands)[:2]):
                 self._assign(value, wanted_operand(product, number, self.tiling))
@@ -161,7 +158,6 @@ class LayoutAnalysis:
         return [op for op in operations_within(self._function) if op.name == "vector.contract"]
 
     def _assign(self, value: ir.Value, layout: Layout) -> None:
-        """Give a value a layout if it has none, and spread it along the links."""
         waiting = deque([(value, layout)])
         while waiting:
             reached, reached_layout = waiting.popleft()
@@ -175,7 +171,6 @@ class LayoutAnalysis:
                     waiting.append((link.source, link.backward(reached_layout)))
 
     def _resolve_conflicts(self) -> None:
-        """Insert a conversion wherever an operand is wanted in another layout than it is held in."""
         for operation in list(operations_within(self._function)):
             for number, operand in enumerate(operation.operands):
                 wanted = self._wanted(operation, number) if is_vector(operand) else None

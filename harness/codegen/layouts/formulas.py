@@ -83,7 +83,6 @@ def describe(layout: Layout) -> list[str]:
 
 
 def _divisor(layout: Layout, dimension: Dimension) -> int:
-    """Return how many numbers of its level lie between two indices of a dimension."""
     divisor = 1
     for other in reversed(layout.dimensions(dimension.level)):
         if other == dimension:

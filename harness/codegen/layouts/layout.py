@@ -230,7 +230,6 @@ class Layout:
         return math.prod(dimension.size for dimension in self.dimensions(level))
 
     def _index_grids(self) -> dict[Dimension, np.ndarray]:
-        """Return the index in each dimension at all places."""
         grids = np.meshgrid(*(np.arange(count) for count in self._counts), indexing="ij", sparse=True)
         indices: dict[Dimension, np.ndarray] = {}
         for level, numbers in zip(_PLACE_LEVELS, grids, strict=True):

@@ -76,7 +76,6 @@ def layout_map(
 
 
 def _shifts(shape: Sequence[int]) -> list[int]:
-    """Return where the bits of each axis begin in the number of an element."""
     return [element_bits(shape[axis + 1 :]) for axis in range(len(shape))]
 
 

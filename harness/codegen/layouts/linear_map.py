@@ -80,7 +80,6 @@ class LinearMap:
 
 
 def _cleared(pair: tuple[int, int], pivots: Mapping[int, tuple[int, int]]) -> tuple[int, int]:
-    """Return a vector and its origin without the bits of pivots."""
     vector, origin = pair
     for pivot, (other, other_origin) in pivots.items():
         if vector >> pivot & 1:

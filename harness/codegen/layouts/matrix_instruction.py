@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from harness.codegen.layouts.layout import Layout, Place
+from harness.codegen.layouts.layout import Layout
 from harness.system.errors import InputError
 
 if TYPE_CHECKING:
@@ -70,39 +70,6 @@ def swapped(instruction: MatrixInstruction) -> MatrixInstruction:
         c=instruction.c.transposed(),
         emit=emit,
     )
-
-
-def regrouped(instruction: MatrixInstruction, a: Layout, b: Layout) -> MatrixInstruction:
-    """Return an instruction whose operands have another order along k, or a depth that several take.
-
-    It does not matter which elements along k an instruction adds up first, as long as A and B agree.  Where a
-    fragment has more registers than the instruction takes, `prepare` and `emit` take them piece by piece.
-
-    Args:
-        instruction: what is executed, once or for several pieces of a fragment.
-        a: the new layout of A, m×depth.
-        b: the new layout of B, n×depth.
-
-    Raises `ValueError` where A and B disagree, or rows lie elsewhere than the instruction has them.
-    """
-    orders = [
-        _depth_order(old, new, instruction.name) for old, new in ((instruction.a, a), (instruction.b, b))
-    ]
-    if orders[0] != orders[1]:
-        raise ValueError(f"{instruction.name}: A and B have different orders along k")
-    return replace(instruction, k=a.shape[1], a=a, b=b)
-
-
-def _depth_order(old: Layout, new: Layout, name: str) -> dict[tuple[int, int], int]:
-    """Return the new number along k of each piece and old number along k."""
-    order: dict[tuple[int, int], int] = {}
-    for place in new.places():
-        piece, register = divmod(place.register, old.registers)
-        old_row, old_depth = old.coordinates(Place(place.warp, place.lane, place.fragment, register))
-        row, depth = new.coordinates(place)
-        if row != old_row or order.setdefault((piece, old_depth), depth) != depth:
-            raise ValueError(f"{name}: {new} is no other order along k of {old}")
-    return order
 
 
 def named(instructions: Iterable[MatrixInstruction], name: str) -> MatrixInstruction:

@@ -61,7 +61,6 @@ def defer_row_sums(function: ir.OpView, analysis: LayoutAnalysis) -> None:
 def _add_up_for_uses(
     carried_sum: CarriedSum, starts: set[tuple[ir.Operation, int]], analysis: LayoutAnalysis
 ) -> None:
-    """Give every use but the starts of other sums in parts what the lanes' parts add up to."""
     uses = [use for use in carried_sum.result.uses if (use.owner.operation, use.operand_number) not in starts]
     if not uses:
         return

@@ -31,7 +31,6 @@ def pairs_of(fragment: "ir.Value") -> "list[ir.Value]":
 
 
 def _owner(value: "ir.Value", name: str) -> "ir.OpView | None":
-    """Return the operation that a value comes from, if it is one of this name."""
     from mlir import ir
 
     if isinstance(value.owner, ir.Block) or value.owner.operation.name != name:

@@ -80,7 +80,6 @@ class WarpTiling:
         return _least((usual, *others), lambda copy: conflicts_of_accesses(copy, pitch, element_bytes, banks))
 
     def _copy(self, height: int, rows: int, columns: int, element_bytes: int) -> Layout:
-        """Return the copy in which the lanes of a warp take so many rows at once."""
         chunk = WIDEST_ACCESS_BYTES // element_bytes
         down, along = lane("y", height), lane("x", self.lanes // height)
         lanes = (along, down) if height > self.lanes // self._lanes_at_a_time() else (down, along)
@@ -155,7 +154,6 @@ class WarpTiling:
 
 
 def _least(candidates: Iterable[Candidate], extra: Callable[[Candidate], int]) -> Candidate:
-    """Return the first candidate with the fewest extra passes; raises `ValueError` where there is none."""
     tried: list[tuple[int, Candidate]] = []
     for candidate in candidates:
         tried.append((extra(candidate), candidate))
@@ -165,14 +163,12 @@ def _least(candidates: Iterable[Candidate], extra: Callable[[Candidate], int]) -
 
 
 def _halves(number: int) -> Iterator[int]:
-    """Yield a number, its half, its quarter and so on."""
     while number >= 1:
         yield number
         number //= 2
 
 
 def _blocks(further: int, down: int, along: int, is_read: bool) -> Layout:
-    """Return blocks of lanes, each with runs along its rows, or along its columns."""
     lanes = lane("z", further), lane("y", along), lane("x", down)
     row, column = vector("y", BLOCK), vector("x", BLOCK)
     return Layout(

@@ -29,17 +29,14 @@ def widened(value: ir.Value) -> ir.Value:
     """Return a tensor in f32."""
     if b.dtype_of(value) == "f32":
         return value
-    axes = attn.loop_letters(value.type.rank)
-    return b.structured(f"{axes}->{axes}", [value], b.empty(b.sizes_of(value)), b.widen)
+    return b.elementwise(value, b.widen, "f32")
 
 
 def narrowed(value: ir.Value, dtype: str) -> ir.Value:
     """Return a tensor of f32 in the dtype that it is stored in."""
     if b.dtype_of(value) == dtype:
         return value
-    axes = attn.loop_letters(value.type.rank)
-    empty = b.empty(b.sizes_of(value), dtype)
-    return b.structured(f"{axes}->{axes}", [value], empty, lambda element: b.narrow(element, dtype))
+    return b.elementwise(value, lambda element: b.narrow(element, dtype), dtype)
 
 
 def for_each_query_head(value: ir.Value, group_size: int, axis: int = 1) -> ir.Value:
@@ -68,28 +65,16 @@ def scores(query: ir.Value, key: ir.Value, layout: str = "nt") -> ir.Value:
     return attn.batch_matmul(query, key, b.filled(0.0, shape), layout).product
 
 
-def scaled(value: ir.Value, scale: float) -> ir.Value:
-    """Return the scores times the scale."""
-    axes = attn.loop_letters(value.type.rank)
-    return b.structured(
-        f"{axes}->{axes}",
-        [value],
-        b.empty(b.sizes_of(value)),
-        lambda score: arith.mulf(score, b.constant(scale)),
-    )
-
-
 def scaled_and_capped(value: ir.Value, scale: float, cap: float | None) -> ir.Value:
     """Return the scores times the scale, and `cap · tanh(score / cap)` of that where there is a cap."""
     if cap is None:
-        return scaled(value, scale)
-    axes = attn.loop_letters(value.type.rank)
+        return b.elementwise(value, lambda score: arith.mulf(score, b.constant(scale)))
 
     def capped(score: ir.Value) -> ir.Value:
         ratio = arith.mulf(score, b.constant(scale / cap))
         return arith.mulf(tanh(ratio), b.constant(cap))
 
-    return b.structured(f"{axes}->{axes}", [value], b.empty(b.sizes_of(value)), capped)
+    return b.elementwise(value, capped)
 
 
 def biased(value: ir.Value, bias: ir.Value, axes: str) -> ir.Value:
@@ -144,7 +129,6 @@ def masked_to_keys(value: ir.Value, keys: int) -> ir.Value:
 
 
 def _masked(value: ir.Value, inequalities: list[ir.AffineExpr]) -> ir.Value:
-    """Return scores with −inf where any of the expressions is negative."""
     if not inequalities:
         return value
     rank = value.type.rank
@@ -180,11 +164,7 @@ def with_sinks(value: ir.Value, weights: attn.Softmax, sinks: ir.Value, axes: st
     rows = axes[:-1]
 
     def share(maximum: ir.Value, total: ir.Value, sink: ir.Value) -> ir.Value:
-        wide_sink, log2_e = b.widen(sink), b.constant(math.log2(math.e))
-        largest = arith.maximumf(maximum, wide_sink)
-        of_keys, of_sink = (
-            mlir_math.exp2(arith.mulf(arith.subf(logit, largest), log2_e)) for logit in (maximum, wide_sink)
-        )
+        _, of_keys, of_sink = _powers(maximum, sink)
         kept = arith.mulf(total, of_keys)
         return safe_quotient(kept, arith.addf(kept, of_sink))
 
@@ -199,6 +179,16 @@ def with_sinks(value: ir.Value, weights: attn.Softmax, sinks: ir.Value, axes: st
     )
 
 
+def _powers(maximum: ir.Value, sink: ir.Value) -> list[ir.Value]:
+    """Return the larger of a row's maximum and its sink, n, then e^(maximum − n) and e^(sink − n)."""
+    wide_sink, log2_e = b.widen(sink), b.constant(math.log2(math.e))
+    largest = arith.maximumf(maximum, wide_sink)
+    return [
+        largest,
+        *(mlir_math.exp2(arith.mulf(arith.subf(logit, largest), log2_e)) for logit in (maximum, wide_sink)),
+    ]
+
+
 def log_sum_exp(weights: attn.Softmax, sinks: ir.Value | None, axes: str) -> ir.Value:
     """Return log Σ e^score of rows, those of sinks included: −∞ where a row has no score but −∞.
 
@@ -209,11 +199,7 @@ def log_sum_exp(weights: attn.Softmax, sinks: ir.Value | None, axes: str) -> ir.
         return arith.addf(maximum, natural_logarithm(total))
 
     def of_keys_and_sink(maximum: ir.Value, total: ir.Value, sink: ir.Value) -> ir.Value:
-        wide_sink, log2_e = b.widen(sink), b.constant(math.log2(math.e))
-        largest = arith.maximumf(maximum, wide_sink)
-        shares = [
-            mlir_math.exp2(arith.mulf(arith.subf(logit, largest), log2_e)) for logit in (maximum, wide_sink)
-        ]
+        largest, *shares = _powers(maximum, sink)
         return arith.addf(largest, natural_logarithm(mlir_math.fma(total, *shares)))
 
     empty, statistics = b.empty(b.sizes_of(weights.total)), [weights.maximum, weights.total]

@@ -101,7 +101,6 @@ def sequence_bounds(arguments: Mapping[str, ir.Value]) -> SequenceBounds:
 
 
 def _of_table(tokens: ir.Value, paging: Paging | None, name: str) -> ir.Value:
-    """Return as many keys or values as the pages of the table have."""
     if paging is None or name == "query":
         return tokens
     return b.slice_of(tokens, [0, 0, 0], [paging.tokens, *tokens.type.shape[1:]])
@@ -122,7 +121,6 @@ def visible_keys_of_rows(
 
 
 def _first_key(problem: AttentionProblem, *values: ir.Value) -> ir.Value:
-    """Take one sequence into the least first key of a row."""
     query, query_end, key, key_end, least = values
     first = key
     left, _ = problem.window_sides
@@ -134,7 +132,6 @@ def _first_key(problem: AttentionProblem, *values: ir.Value) -> ir.Value:
 
 
 def _end_key(problem: AttentionProblem, *values: ir.Value) -> ir.Value:
-    """Take one sequence into the largest end of a row."""
     query, query_end, key, key_end, most = values
     end = key_end
     if problem.causal:
@@ -158,7 +155,6 @@ def _is_in(query: ir.Value, query_end: ir.Value) -> ir.Value:
 
 
 def _heads_first(value: ir.Value) -> ir.Value:
-    """Return `[tokens, heads, width]` as `[heads, tokens, width]`."""
     tokens, heads, width = b.sizes_of(value)
     transposed = linalg.transpose(value, outs=[b.empty([heads, tokens, width])], permutation=[1, 0, 2])
     return steps.result_of(transposed)

@@ -155,7 +155,6 @@ class _Projection:
 def _projections(
     problem: AttentionProblem, sizes: PaddedSizes, model_width: int, kept: Sequence[str]
 ) -> dict[str, _Projection]:
-    """Return what is projected, by name."""
     tokens, *weights = projection_arguments(problem)[: 1 + len(PROJECTED)]
     plain = heads_only(problem)
     projections = {}
@@ -179,7 +178,6 @@ def _projections(
 
 
 def _add_kernel(projection: _Projection, rows: int) -> None:
-    """Add the function that leaves the heads in memory, which computes at least so many rows."""
     place = projection.workspace
     body = payload_function(f"{PROJECTION}{projection.name}", [projection.tokens, projection.weights, place])
     with ir.InsertionPoint(body):
@@ -191,7 +189,6 @@ def _add_kernel(projection: _Projection, rows: int) -> None:
 def _add_attention(
     problem: AttentionProblem, projections: dict[str, _Projection], before: Sequence[str]
 ) -> func.FuncOp:
-    """Add the function that projects what is left, and attends."""
     plain = heads_only(problem)
     fused = [projection for name, projection in projections.items() if name not in before]
     inputs = [

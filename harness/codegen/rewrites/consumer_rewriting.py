@@ -14,6 +14,7 @@ from mlir import ir
 
 from harness.codegen.dialect import operations as attn
 from harness.codegen.ir import builder as b
+from harness.codegen.ir.walk import producer_of
 from harness.codegen.payloads.arguments import UNDOES_PADDING
 from harness.codegen.rewrites.dependencies import needed_by
 from harness.codegen.rewrites.errors import RewriteRefusedError
@@ -47,8 +48,11 @@ def running_softmaxes(
     Raises `RewriteRefusedError` where one of them cannot be made a running one.
     """
     softmaxes: dict[ir.Operation, RunningSoftmax] = {}
-    for view, result, tags in _producers(root, tiled, stop):
-        if view.operation.name not in attn.SOFTMAX_NAMES or result != 0:
+    for value, tags in demanded_values(root, tiled, stop):
+        view = view_of(producer_of(value))
+        if view is None or view.operation.operation in stop or ir.OpResult(value).result_number != 0:
+            continue
+        if view.operation.name not in attn.SOFTMAX_NAMES:
             continue
         softmax = attn.Softmax(view.operation)
         loop = tags[softmax.dimension]
@@ -67,16 +71,6 @@ def rescaled_init(correction: ir.Value, init: ir.Value) -> ir.Value:
     matrix = attn.diag(correction, b.empty([*rows, rows[-1]], dtype)).matrix
     zeros = b.filled(0.0, b.sizes_of(init), dtype)
     return attn.batch_matmul(matrix, init, zeros).product
-
-
-def _producers(
-    root: StructuredView, tiled: frozenset[int], stop: frozenset[ir.Operation]
-) -> Iterator[tuple[StructuredView, int, Tags]]:
-    """Yield the structured operations below the root, which result is needed, and the loops that cut it."""
-    for value, tags in demanded_values(root, tiled, stop):
-        view = view_of(value.owner.opview) if isinstance(value, ir.OpResult) else None
-        if view is not None and view.operation.operation not in stop:
-            yield view, ir.OpResult(value).result_number, tags
 
 
 def demanded_values(
@@ -111,7 +105,6 @@ def demanded_values(
 
 
 def _check_consumer(root: StructuredView, softmax: attn.Softmax) -> None:
-    """Check that the root is the one consumer of the probabilities and reduces over their rows."""
     operation = softmax.operation
     value = softmax.probability
     while True:

@@ -109,7 +109,6 @@ def erase_dead(operations: Sequence[ir.OpView]) -> None:
 
 
 def _with_users(operations: list[ir.Operation], candidates: list[ir.Operation]) -> list[ir.Operation]:
-    """Return, of the candidates, some operations and all that use their results, in the candidates' order."""
     users_too: set[ir.Operation] = set()
     pending = list(operations)
     while pending:
@@ -124,7 +123,6 @@ def _with_users(operations: list[ir.Operation], candidates: list[ir.Operation]) 
 
 
 def _ancestor(operation: ir.OpView | ir.Operation | ir.Block | None, block: ir.Block) -> ir.Operation | None:
-    """Return the operation of a block that an operation is or is nested in, None if there is none."""
     while isinstance(operation, ir.OpView | ir.Operation) and operation.operation.parent is not None:
         if operation.operation.block == block:
             return operation.operation

@@ -91,7 +91,6 @@ class _Grid:
 
 
 def _grid_of(function: func.FuncOp, kernels: Sequence[Kernel], dimensions: Sequence[str]) -> _Grid:
-    """Return the grid of a function; raises `RewriteRefusedError` where it cannot be split like this."""
     forall = next((op for op in function.entry_block.operations if op.name == "scf.forall"), None)
     if forall is None:
         raise RewriteRefusedError(function, "its body is not one grid loop")
@@ -104,7 +103,6 @@ def _grid_of(function: func.FuncOp, kernels: Sequence[Kernel], dimensions: Seque
 
 
 def _build(grid: _Grid, kernel: Kernel, before: HandedOn | None) -> None:
-    """Build a kernel at the current insertion point, after one that leaves `before`."""
     wanted = [value for insertion in grid.insertions(kernel.writes) for value in insertion.operands]
     left = []
     if kernel.leaves is not None:
@@ -142,7 +140,6 @@ def _build(grid: _Grid, kernel: Kernel, before: HandedOn | None) -> None:
 def _build_iteration(
     grid: _Grid, kernel: Kernel, operations: Sequence[ir.OpView], copies: Copies, loop: scf.ForallOp
 ) -> None:
-    """Build what a kernel does at one point of the grid."""
     point, written = list(loop.induction_variables), list(loop.inner_iter_args)
     before, axes = list(grid.body.arguments), len(point)
     copies.update(zip(before[:axes], point, strict=True))

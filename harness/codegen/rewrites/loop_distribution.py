@@ -95,7 +95,6 @@ def _nest_of(loop: ir.OpView) -> _Nest:
 
 
 def _build_first(nest: _Nest, name: str, tiles: Sequence[ir.Value], workspaces: Sequence[Workspace]) -> None:
-    """Build the kernel that computes the tiles, at the current insertion point."""
     needed = producers_in(nest.blocks, tiles)
     reads = frozenset(value for operation in needed for value in operands_within(operation))
     _check_independent(nest, reads)
@@ -120,7 +119,6 @@ def _build_first(nest: _Nest, name: str, tiles: Sequence[ir.Value], workspaces: 
 
 
 def _check_independent(nest: _Nest, reads: frozenset[ir.Value]) -> None:
-    """Check that no iteration reads what the loop or the grid hands from one to the next."""
     _, of_grid, of_loop = nest.blocks
     handed_on = [*list(of_loop.arguments)[1:], *list(of_grid.arguments)[len(nest.points) - 1 :]]
     if any(value in reads for value in handed_on):
@@ -128,7 +126,6 @@ def _check_independent(nest: _Nest, reads: frozenset[ir.Value]) -> None:
 
 
 def _leave(tiles: Sequence[ir.Value], workspaces: Sequence[Workspace], grid: scf.ForallOp) -> None:
-    """Leave a point's tiles in their places, when its work ends."""
     point, memories = list(grid.induction_variables), list(grid.inner_iter_args)
     left = [
         stored(_first_of(tile, workspace.tile.shape), workspace.block(memory, point))
@@ -141,7 +138,6 @@ def _leave(tiles: Sequence[ir.Value], workspaces: Sequence[Workspace], grid: scf
 
 
 def _first_of(value: ir.Value, sizes: Sequence[int]) -> ir.Value:
-    """Return the first elements of a tensor along each dimension."""
     is_whole = list(value.type.shape) == list(sizes)
     return value if is_whole else b.slice_of(value, [0] * len(sizes), list(sizes))
 
@@ -153,7 +149,8 @@ def _build_second(nest: _Nest, name: str, tiles: Sequence[ir.Value], workspaces:
     memories = [entry.add_argument(workspace.type, nest.loop.location) for workspace in workspaces]
     with ir.InsertionPoint.at_block_begin(body):
         for tile, workspace, memory in zip(tiles, workspaces, memories, strict=True):
-            tile.replace_all_uses_with(padded(workspace.block(memory, nest.point), tile.type.shape))
+            kept = workspace.block(memory, nest.point)
+            tile.replace_all_uses_with(padded(kept, tile.type.shape))
     erase_unused(nest.function)
     inputs = [argument for argument in before if list(argument.uses)]
     block = kernel_function(name, nest.function, [*workspaces, *inputs], len(nest.grid.results))

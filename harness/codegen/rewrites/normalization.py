@@ -127,7 +127,6 @@ def shift_probabilities(softmax: ir.OpView, power: int) -> None:
 
 
 def _scale_uses(value: ir.Value, factor: float) -> None:
-    """Let what uses a result multiply it by a factor, in place."""
     uses = list(value.uses)
     if not uses:
         return
@@ -139,19 +138,13 @@ def _scale_uses(value: ir.Value, factor: float) -> None:
 
 
 def _multiplied(value: ir.Value, factor: float) -> ir.Value:
-    axes, dtype = attn.loop_letters(value.type.rank), b.dtype_of(value)
-    return b.structured(
-        f"{axes}->{axes}",
-        [value],
-        b.empty_like(value),
-        lambda element: arith.mulf(element, b.constant(factor, dtype)),
-    )
+    dtype = b.dtype_of(value)
+    return b.elementwise(value, lambda element: arith.mulf(element, b.constant(factor, dtype)))
 
 
 def softmaxes(root: ir.Module | ir.OpView) -> list[ir.OpView]:
     """Return the softmaxes within, normalised or not."""
-    operation = root.operation if isinstance(root, ir.Module) else root
-    return [nested for nested in operations_within(operation) if nested.name in attn.SOFTMAX_NAMES]
+    return [nested for nested in operations_within(root.operation) if nested.name in attn.SOFTMAX_NAMES]
 
 
 @dataclass(frozen=True)
@@ -163,7 +156,6 @@ class _Scaled:
 
 
 def _constant_factor(value: ir.Value) -> _Scaled | None:
-    """Return c and x of a structured operation that computes `c · x` and nothing else."""
     if not isinstance(value, ir.OpResult) or value.owner.name != "linalg.generic":
         return None
     generic = value.owner

@@ -12,7 +12,7 @@ from mlir.dialects import arith, scf, tensor
 
 from harness.codegen.ir import builder as b
 from harness.codegen.payloads.packed_attention import FAR, SequenceBounds
-from harness.codegen.rewrites.ranges import add, floor_divide, maximum, minimum, multiply, subtract
+from harness.codegen.rewrites.ranges import add, as_value, maximum, minimum, round_down, subtract
 from harness.codegen.rewrites.visible_tiles import TileBounds
 
 
@@ -46,9 +46,9 @@ def key_tile_bounds(sequences: PackedSequences, first_row: b.Size, rows: int, st
     all_covered = arith.cmpi(arith.CmpIPredicate.eq, covered, b.index(rows))
     whole_end = arith.select(all_covered, least_end, none)
     return TileBounds(
-        first=_down(minimum(least_first, sequences.keys), step),
-        whole_first=_down(add(minimum(most_first, sequences.keys), step - 1), step),
-        whole_end=_down(maximum(whole_end, 0), step),
+        first=round_down(minimum(least_first, sequences.keys), step),
+        whole_first=round_down(add(minimum(most_first, sequences.keys), step - 1), step),
+        whole_end=round_down(maximum(whole_end, 0), step),
         end=minimum(maximum(most_end, 0), sequences.keys),
     )
 
@@ -56,7 +56,6 @@ def key_tile_bounds(sequences: PackedSequences, first_row: b.Size, rows: int, st
 def _with_sequence(
     sequences: PackedSequences, number: ir.Value, first_row: b.Size, rows: int, bounds_so_far: list[ir.Value]
 ) -> list[ir.Value]:
-    """Take one sequence into the bounds, if any of its queries is among the rows."""
     query, query_end, key, key_end = (_bound(array, offset, number) for array, offset in sequences.bounds)
     first, end = maximum(query, first_row), minimum(query_end, add(first_row, rows))
     first_of_first, first_of_last = key, key
@@ -74,7 +73,7 @@ def _with_sequence(
         shift = subtract(key, query) if sequences.is_top_left else aligned
         least_end = minimum(least_end, add(add(first, shift), 1))
         most_end = minimum(most_end, add(end, shift))
-    present = arith.cmpi(arith.CmpIPredicate.slt, _value(first), _value(end))
+    present = arith.cmpi(arith.CmpIPredicate.slt, as_value(first), as_value(end))
     least_first, most_first, known_least_end, known_most_end, covered = bounds_so_far
     updated = [
         minimum(least_first, first_of_first),
@@ -83,18 +82,11 @@ def _with_sequence(
         maximum(known_most_end, most_end),
         add(covered, subtract(end, first)),
     ]
-    return [arith.select(present, _value(new), old) for new, old in zip(updated, bounds_so_far, strict=True)]
+    return [
+        arith.select(present, as_value(new), old) for new, old in zip(updated, bounds_so_far, strict=True)
+    ]
 
 
 def _bound(array: ir.Value, offset: int, number: ir.Value) -> ir.Value:
-    """Return where a sequence starts or ends."""
     position = b.affine_value(lambda n: n + offset, number) if offset else number
     return arith.index_cast(ir.IndexType.get(), tensor.extract(array, [position]))
-
-
-def _down(value: b.Size, step: int) -> b.Size:
-    return multiply(floor_divide(value, step), step)
-
-
-def _value(size: b.Size) -> ir.Value:
-    return b.index(size) if isinstance(size, int) else size

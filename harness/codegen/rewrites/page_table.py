@@ -35,7 +35,6 @@ def read_tiles_through_table(function: func.FuncOp, page_size: int) -> None:
 
 
 def _move(operation: ir.OpView, table: ir.Value, page_size: int) -> None:
-    """Take a slice from the page of the pool that the table names."""
     offset, *others = mixed_values(operation, "offsets")
     sizes = mixed_values(operation, "sizes")
     if not isinstance(sizes[0], int) or page_size % sizes[0]:
@@ -52,7 +51,6 @@ def _move(operation: ir.OpView, table: ir.Value, page_size: int) -> None:
 
 
 def _hide_rest_of_page(product: ir.OpView, pool: ir.Value, lengths: ir.Value, page_size: int) -> None:
-    """Let values that a page does not hold be 0 in a product of probabilities with values."""
     block = product.operation.block
     (tile,) = [op for op in block.operations if op.name == SLICE and op.operands[0] == pool]
     values = attn.BatchMatmul(product).rhs
@@ -67,13 +65,11 @@ def _hide_rest_of_page(product: ir.OpView, pool: ir.Value, lengths: ir.Value, pa
 
 
 def _weighs_values(product: ir.OpView) -> bool:
-    """Whether a product is one of probabilities with values."""
     factor = attn.BatchMatmul(product).lhs
     return isinstance(factor, ir.OpResult) and factor.owner.name in attn.SOFTMAX_NAMES
 
 
 def _has_masked_rows(product: ir.OpView) -> bool:
-    """Whether rows see only some of the keys of a product's tile."""
     return any(op.name == attn.RowMask.NAME for op in product.operation.block.operations)
 
 
@@ -82,5 +78,4 @@ def _page_of(position: ir.Value, page_size: int) -> ir.Value:
 
 
 def _entry(array: ir.Value, position: ir.Value) -> ir.Value:
-    """Return an element of an array of i32 as an index."""
     return arith.index_cast(ir.IndexType.get(), tensor.extract(array, [position]))

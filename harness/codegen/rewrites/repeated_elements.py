@@ -70,7 +70,6 @@ def hide_repeated(view: StructuredView, loops: Ranges, tiles: list[ir.Value]) ->
 def _masked(
     view: StructuredView, loops: Ranges, loop: int, start: Size, tile: ir.Value, hiding: Hiding
 ) -> ir.Value:
-    """Return a tile without the elements before `start` along a loop."""
     kept = [other for other in view.operand_loops[hiding.operand] if not loops[other].is_dropped]
     axis = kept.index(loop)
     seen_first = ir.AffineDimExpr.get(axis) - ir.AffineSymbolExpr.get(0)
@@ -82,7 +81,6 @@ def _masked(
 
 
 def _vanishing_operand(view: StructuredView, combiner: ir.OpView | None, loop: int) -> int | None:
-    """Return the operand that, where it is 0 along the loop, adds nothing to a sum."""
     init = view.init_operands[0]
     if combiner is None or combiner.name != "arith.addf":
         return None
@@ -99,7 +97,6 @@ def _vanishing_operand(view: StructuredView, combiner: ir.OpView | None, loop: i
 
 
 def _argument(value: ir.Value) -> int | None:
-    """Return which argument of the body a value is, through conversions."""
     producer = producer_of(value)
     while producer is not None and producer.name in _CONVERSIONS:
         value = producer.operands[0]

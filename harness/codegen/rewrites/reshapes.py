@@ -87,7 +87,6 @@ def _joined(parts: Sequence[Range], shape: Sequence[int]) -> Range | None:
 
 
 def _numbered(groups: Sequence[Sequence[object]]) -> list[list[int]]:
-    """Return groups of the same lengths whose members are numbered one after another."""
     positions = iter(range(sum(map(len, groups))))
     return [[next(positions) for _ in group] for group in groups]
 
@@ -198,7 +197,6 @@ def _pad(operation: ir.OpView, ranges: Ranges) -> SourceTile | None:
 
 
 def _clamped(part: Range, low: b.Size, size: b.Size) -> tuple[Range, tuple[b.Size, b.Size]]:
-    """Return the range inside the source and how much of the tile lies before and after it."""
     start = minimum(maximum(subtract(part.offset, low), 0), size)
     end = minimum(maximum(subtract(add(part.offset, part.size), low), 0), size)
     before = minimum(maximum(subtract(low, part.offset), 0), part.size)

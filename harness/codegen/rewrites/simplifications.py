@@ -78,8 +78,7 @@ def decompose_all_pads(root: ir.Module | ir.OpView) -> int:
 
 def erase_unused(root: ir.Module | ir.OpView) -> None:
     """Erase all operations whose results nothing uses; everything on tensors is free of side effects."""
-    operation = root.operation if isinstance(root, ir.Module) else root
-    erase_dead(list(operations_within(operation)))
+    erase_dead(list(operations_within(root.operation)))
 
 
 def merge_index_arithmetic(root: ir.Module | ir.OpView) -> int:
@@ -87,10 +86,9 @@ def merge_index_arithmetic(root: ir.Module | ir.OpView) -> int:
 
     Only these: merging equal tensors would let a loop write where another value still lies.
     """
-    operation = root.operation if isinstance(root, ir.Module) else root
     first_of_key: dict[tuple[object, ...], ir.OpView] = {}
     count = 0
-    for nested in list(operations_within(operation)):
+    for nested in list(operations_within(root.operation)):
         if nested.name not in ("affine.apply", "affine.min", "affine.max"):
             continue
         key = (nested.name, nested.operation.block, str(nested.attributes["map"]), *nested.operands)
@@ -117,12 +115,10 @@ def merge_masks(root: ir.Module | ir.OpView) -> int:
 
 
 def _within(root: ir.Module | ir.OpView, name: str) -> list[ir.OpView]:
-    operation = root.operation if isinstance(root, ir.Module) else root
-    return [nested for nested in operations_within(operation) if nested.name == name]
+    return [nested for nested in operations_within(root.operation) if nested.name == name]
 
 
 def _is_copy(operation: ir.OpView) -> bool:
-    """Whether a structured operation yields its one input in the same order and type."""
     block = operation.regions[0].blocks[0]
     operands = list(operation.operands)
     if len(operands) != 2 or operands[0].type != operands[1].type or len(block.operations) != 1:
@@ -175,7 +171,6 @@ def _merge(first: attn.Mask, second: attn.Mask) -> bool:
 
 
 def _moved(form: AffineForm, dimensions: dict[int, int], first_symbol: int) -> ir.AffineExpr:
-    """Return an inequality with other numbers for its dimensions and symbols."""
     expression = ir.AffineConstantExpr.get(form.constant)
     for dimension, coefficient in form.dimensions.items():
         expression = expression + ir.AffineDimExpr.get(dimensions[dimension]) * coefficient

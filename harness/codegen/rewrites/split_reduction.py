@@ -134,7 +134,6 @@ def _length_and_step(loop: ir.OpView) -> tuple[int, int]:
 
 
 def _check_starts_from_nothing(reduction: RunningReduction) -> None:
-    """Check that what the loop starts from changes nothing when it is merged."""
     start = reduction.state(ForLoop(reduction.loop).initial_values)
     lowest = constant_of_fill(start.maximum)
     sums = [constant_of_fill(value) for value in (start.output, start.total)]
@@ -154,7 +153,6 @@ def _bounds_of_part(part: ir.Value, parts: int, length: int, step: int) -> list[
 
 
 def _made_anew(fill: ir.Value) -> ir.Value:
-    """Return a tensor filled with the same number as another."""
     number = constant_float(ir.OpResult(fill).owner.operands[0])
     return b.filled(0.0 if number is None else number, b.sizes_of(fill), b.dtype_of(fill))
 

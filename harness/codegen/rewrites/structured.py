@@ -160,7 +160,6 @@ def reads_place(value: ir.Value) -> bool:
 
 
 def _build_named(operation: ir.OpView, tiles: Sequence[ir.Value]) -> list[ir.Value]:
-    """Build a named linalg operation again on tiles of the same rank."""
     tiled = operation.operation.clone()
     for position, tile in enumerate(tiles):
         tiled.operands[position] = tile

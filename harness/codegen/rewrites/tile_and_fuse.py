@@ -143,7 +143,6 @@ class _Nest:
         return list(forall.results)
 
     def _loops(self, order: Sequence[int], cut: Cut, values: list[ir.Value]) -> list[ir.Value]:
-        """Build the sequential parallel loops, then their contents; returns the whole results."""
         if not order:
             tiles = self._tiles(cut, values)
             return [
@@ -170,14 +169,12 @@ class _Nest:
         return list(nest.results)
 
     def _tile_range(self, loop: int, start: b.Size) -> Range:
-        """Return the tile of a loop that starts there, or is moved back to end with the dimension."""
         size = self.plan.sizes[loop]
         if self.plan.is_shifted(loop):
             return Range(minimum(start, self.view.length(loop) - size), size, unshifted=start)
         return Range(start, size, is_dropped=size == 1 and loop in self.plan.options.drop)
 
     def _tiles(self, cut: Cut, values: list[ir.Value]) -> list[ir.Value]:
-        """Return the tiles that one iteration of the parallel loops contributes."""
         destinations = {
             each.place: value
             for each, value in zip(self.exported, values, strict=True)
@@ -202,7 +199,6 @@ class _Nest:
         ]
 
     def _initial(self, each: Carried) -> ir.Value:
-        """Return what a reduction starts from; without the init rule, just its place."""
         is_made_inside = each.is_root_result and not self.plan.options.init_outside
         return each.place if is_made_inside else each.initial
 
@@ -222,7 +218,6 @@ class _Nest:
         return body(Range(whole, rest), values)
 
     def _step(self, cut: Cut, values: list[ir.Value]) -> list[ir.Value]:
-        """Take one tile of the reduction into the carried values."""
         places = [self._local_ranges(each, cut) for each in self.carried]
         current = [extract(value, place) for value, place in zip(values, places, strict=True)]
         states = dict(zip((each.original for each in self.carried), current, strict=True))
@@ -278,7 +273,6 @@ def _ranges_of(each: Carried, cut: Cut) -> Ranges:
 def _run_softmax(
     builder: TileBuilder, running: RunningSoftmax, cut: Cut, states: dict[ir.Value, ir.Value]
 ) -> ir.Value:
-    """Build one tile of a running softmax; returns its correction."""
     softmax, view = running.softmax, running.view
     own = view.ranges({loop: cut[tag] for loop, tag in enumerate(running.tags) if tag is not None})
     rows = own[: softmax.dimension] + own[softmax.dimension + 1 :]

@@ -19,12 +19,12 @@ from harness.codegen.rewrites.errors import RewriteRefusedError
 from harness.codegen.rewrites.ranges import (
     add,
     as_value,
-    floor_divide,
     folded,
     is_multiple,
     maximum,
     minimum,
     multiply,
+    round_down,
 )
 from harness.codegen.rewrites.repeated_elements import RAGGED_TILE
 
@@ -77,7 +77,6 @@ def split_at_masks(loop: ir.OpView, row_bounds: TileBounds | None = None) -> lis
 def _segment(
     loop: ir.OpView, first: b.Size, end: b.Size, carried: list[ir.Value], is_masked: bool
 ) -> ir.OpView:
-    """Copy the loop for some of its tiles."""
     operands = [as_value(first), as_value(end), ForLoop(loop).step, *carried]
     segment = loop.operation.clone().opview
     for position, value in enumerate(operands):
@@ -102,7 +101,6 @@ def _remove_mask(operation: ir.OpView) -> None:
 
 
 def _bounds(loop: ir.OpView, masks: list[ir.OpView], row_bounds: TileBounds | None) -> TileBounds:
-    """Intersect what the masks allow."""
     lower, upper, by = ForLoop(loop).bounds
     start, step = folded(lower), constant_index(by)
     if step is None or not is_multiple(start, step):
@@ -114,7 +112,7 @@ def _bounds(loop: ir.OpView, masks: list[ir.OpView], row_bounds: TileBounds | No
     whole_end: b.Size = length
     for operation in masks:
         if RAGGED_TILE in operation.attributes:
-            whole_end = minimum(whole_end, _rounded_down(length, step))
+            whole_end = minimum(whole_end, round_down(length, step))
             continue
         if operation.name == attn.RowMask.NAME:
             bounds = row_bounds or TileBounds(0, 0, 0, length)
@@ -132,11 +130,11 @@ def _bounds(loop: ir.OpView, masks: list[ir.OpView], row_bounds: TileBounds | No
             if coefficient == -1:
                 least, most = _extremes(mask, form, axis)
                 end = minimum(end, maximum(add(most, 1), 0))
-                whole_end = minimum(whole_end, _rounded_down(maximum(add(least, 1), 0), step))
+                whole_end = minimum(whole_end, round_down(maximum(add(least, 1), 0), step))
             elif coefficient == 1:
-                least, most = (_negated(value) for value in reversed(_extremes(mask, form, axis)))
-                first = maximum(first, _rounded_down(maximum(least, 0), step))
-                whole_first = maximum(whole_first, _rounded_down(add(maximum(most, 0), step - 1), step))
+                least, most = (multiply(value, -1) for value in reversed(_extremes(mask, form, axis)))
+                first = maximum(first, round_down(maximum(least, 0), step))
+                whole_first = maximum(whole_first, round_down(add(maximum(most, 0), step - 1), step))
             else:
                 raise RewriteRefusedError(mask.operation, f"{expression} does not bound the loop's position")
     if whole_first != start:
@@ -157,10 +155,6 @@ def _extremes(mask: attn.Mask, form: AffineForm, axis: int) -> tuple[b.Size, b.S
         value = add(value, multiply(folded(mask.offsets[dimension]), coefficient))
         if dimension in mask.dimensions:
             along = mask.dimensions.index(dimension)
-            if mask.x.type.is_dynamic_dim(along):
-                raise RewriteRefusedError(
-                    mask.operation, f"its tiles have an unknown size along axis {along}"
-                )
             extent = mask.x.type.shape[along] - 1
             slack_up += max(0, coefficient * extent)
             slack_down += min(0, coefficient * extent)
@@ -173,7 +167,6 @@ def _extremes(mask: attn.Mask, form: AffineForm, axis: int) -> tuple[b.Size, b.S
 
 
 def _loop_dimension(mask: attn.Mask, position: ir.Value) -> int:
-    """Return the map dimension that runs with the loop."""
     for dimension, offset in enumerate(mask.offsets):
         if offset == position:
             return dimension
@@ -218,11 +211,3 @@ def _is_weighted_by_probabilities(user: ir.OpView, value: ir.Value) -> bool:
 
 def _later(first: b.Size, second: b.Size) -> b.Size:
     return second if first == 0 else maximum(first, second)
-
-
-def _rounded_down(value: b.Size, step: int) -> b.Size:
-    return multiply(floor_divide(value, step), step)
-
-
-def _negated(value: b.Size) -> b.Size:
-    return multiply(value, -1)

@@ -49,7 +49,6 @@ class Workspace:
         b.parallel_insert(tile, memory, *self._place(point))
 
     def _place(self, point: Sequence[ir.Value]) -> tuple[list[b.Size], list[b.Size]]:
-        """Return offsets and sizes of a point's block."""
         return [*point, *[0] * self.tile.rank], [*[1] * len(point), *self.tile.shape]
 
 

@@ -18,7 +18,7 @@ def other(body: str, signature: str = "%x: f32", **inputs) -> int:
     return costs_of(kernel(signature, f"{CONSTANTS}\n{body}"), **inputs).other
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(PROGRAMS)
 def test_any_loop_nest_counts_as_when_it_is_executed(program):
     assert costs_of(as_mlir(program)).other == executed(program, [])
@@ -36,19 +36,6 @@ class TestLoops:
 
     def test_a_forall_takes_dynamic_bounds(self):
         assert other(f"scf.forall (%i, %j) in (%c3, 2) {{ {WORK} }}") == 6
-
-    def test_a_parallel_loop_counts_its_reduction(self):
-        body = f"""
-        %s = scf.parallel (%i, %j) = (%c0, %c0) to (%c3, %c5) step (%c1, %c2) init (%x) -> f32 {{
-          {WORK}
-          scf.reduce(%w : f32) {{
-          ^bb0(%a: f32, %b: f32):
-            %m = arith.maximumf %a, %b : f32
-            scf.reduce.return %m : f32
-          }}
-        }}
-        """
-        assert other(body) == 9 * 2
 
     def test_a_triangle_of_tiles(self):
         body = f"""
@@ -153,15 +140,6 @@ class TestKnownContents:
         body = "%v = arith.constant 1 : i32\nmemref.store %v, %l[%c0] : memref<4xi32>"
         with pytest.raises(NotCountable, match="it writes to 'lengths', whose contents were given"):
             other(body, signature, known={"lengths": np.zeros(4)})
-
-    def test_of_memrefs(self):
-        signature = '%x: f32, %l: memref<4xi32> {harness.buffer = "lengths"}'
-        body = f"""
-        %a = memref.load %l[%c2] : memref<4xi32>
-        %n = arith.index_cast %a : i32 to index
-        scf.for %j = %c0 to %n step %c1 {{ {WORK} }}
-        """
-        assert other(body, signature, known={"lengths": np.array([1, 2, 6, 4])}) == 6
 
 
 class TestDynamicSizes:

@@ -93,7 +93,6 @@ def test_contractions_of_narrow_inputs_read_fewer_bytes():
 
 
 MATMUL = "%a: tensor<4x8xf32>, %b: tensor<8x5xf32>, %c: tensor<4x5xf32>"
-BATCHES = "%a: tensor<2x4x8xf32>, %b: tensor<2x8x5xf32>, %c: tensor<2x4x5xf32>"
 STRUCTURED = "%m: tensor<4x5xf32>, %v: tensor<4xf32>, %t: tensor<5x4xf32>, %s: f32"
 VECTORS = "%a: vector<4xf32>, %b: vector<8xf32>, %c: vector<4x8xf32>, %s: f32, %i: vector<8xi32>"
 CONTRACT = "%a: vector<2x3xf32>, %b: vector<3x5xf32>, %c: vector<2x5xf32>"
@@ -126,15 +125,6 @@ SINGLE = [
         ),
     ),
     (
-        BATCHES,
-        "linalg.batch_matmul ins(%a, %b : tensor<2x4x8xf32>, tensor<2x8x5xf32>)"
-        " outs(%c : tensor<2x4x5xf32>) -> tensor<2x4x5xf32>",
-        Costs(
-            matmul=640,
-            arguments={"arg0": read(256), "arg1": read(320), "arg2": Traffic(read=160, written=160)},
-        ),
-    ),
-    (
         STRUCTURED,
         "linalg.fill ins(%s : f32) outs(%m : tensor<4x5xf32>) -> tensor<4x5xf32>",
         Costs(arguments={"arg0": written(80)}),
@@ -143,11 +133,6 @@ SINGLE = [
         STRUCTURED,
         "linalg.broadcast ins(%v : tensor<4xf32>) outs(%m : tensor<4x5xf32>) dimensions = [1]",
         Costs(arguments={"arg0": written(80), "arg1": read(16)}),
-    ),
-    (
-        STRUCTURED,
-        "linalg.transpose ins(%t : tensor<5x4xf32>) outs(%m : tensor<4x5xf32>) permutation = [1, 0]",
-        Costs(arguments={"arg0": written(80), "arg2": read(80)}),
     ),
     (
         STRUCTURED,

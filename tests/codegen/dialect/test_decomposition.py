@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 from codegen.rewrites.attention_ir import integers
-from codegen.rewrites.comparing import close
-from codegen.rewrites.execution import execute, payload, within
+from codegen.rewrites.execution import close, execute, payload, within
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mlir import ir
@@ -29,7 +28,7 @@ def computed(inputs, build):
         return execute(module, inputs)
 
 
-@settings(max_examples=16)
+@settings(max_examples=10)
 @given(
     st.sampled_from(attn.LAYOUTS),
     st.lists(st.integers(1, 3), max_size=2).map(tuple),
@@ -114,7 +113,7 @@ def softmaxes(draw):
 VECTOR = (0, [np.array([1.0, -2.0]), np.array(0.5), np.array(2.0)])
 
 
-@settings(max_examples=40)
+@settings(max_examples=24)
 @example(VECTOR, 1.0, True, False, 0)
 @given(
     softmaxes(),
@@ -186,7 +185,7 @@ def masks(draw):
     return shape, dimensions, offsets, symbols, draw(st.lists(inequality, min_size=1, max_size=3))
 
 
-@settings(max_examples=30)
+@settings(max_examples=18)
 @given(masks(), st.sampled_from([-math.inf, 0.0, 2.5]))
 def test_masks_keep_what_satisfies_all_inequalities(drawn, fill):
     shape, dimensions, offsets, symbols, inequalities = drawn
@@ -223,7 +222,7 @@ def test_masks_keep_what_satisfies_all_inequalities(drawn, fill):
 BOUNDS = st.integers(-1, 9)
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(
     st.lists(st.tuples(BOUNDS, BOUNDS), min_size=1, max_size=4),
     st.sampled_from([(), (2,)]),
@@ -247,7 +246,7 @@ def test_masks_of_rows_keep_what_lies_between_the_bounds(bounds, leading, column
     assert np.array_equal(masked, expected)
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(
     st.lists(st.integers(0, 6), min_size=1, max_size=3),
     LENGTHS,

@@ -127,3 +127,8 @@ def _poison_new_tensors(module: ir.Module) -> None:
             filled = linalg.fill(nan, outs=[empty.results[0]])
         for use in uses:
             use.owner.operands[use.operand_number] = filled
+
+
+def close(result: np.ndarray, expected: np.ndarray) -> None:
+    """Assert equality up to rounding in f64."""
+    np.testing.assert_allclose(result, expected, rtol=1e-11, atol=1e-12)

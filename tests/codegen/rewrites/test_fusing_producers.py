@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 from codegen.rewrites.attention_ir import Attention, doubled
-from codegen.rewrites.comparing import close
-from codegen.rewrites.execution import execute, payload, within
+from codegen.rewrites.execution import close, execute, payload, within
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlir import ir
@@ -40,7 +39,7 @@ def collapsed(value: ir.Value, groups: list[list[int]], shape: list[int]) -> ir.
     return tensor.CollapseShapeOp(b.tensor_type(shape, "f64"), value, groups).result
 
 
-@settings(max_examples=30)
+@settings(max_examples=18)
 @given(st.tuples(LENGTHS, LENGTHS, LENGTHS, LENGTHS), st.tuples(TILES, TILES))
 def test_collapsed_dimensions(shape, tiles):
     x = array(*shape)
@@ -51,7 +50,7 @@ def test_collapsed_dimensions(shape, tiles):
     close(result, 4 * x.reshape(outer, inner))
 
 
-@settings(max_examples=30)
+@settings(max_examples=18)
 @given(st.tuples(LENGTHS, LENGTHS, LENGTHS), st.tuples(TILES, TILES, TILES))
 def test_expanded_dimensions(shape, tiles):
     whole = (shape[0] * shape[1], shape[2])
@@ -84,7 +83,7 @@ def test_transposes_are_transposes_even_of_square_tiles(order, drop):
 PADS = st.integers(0, 3)
 
 
-@settings(max_examples=30)
+@settings(max_examples=18)
 @given(
     st.tuples(LENGTHS, LENGTHS),
     st.tuples(PADS, PADS),
@@ -102,7 +101,7 @@ def test_pads(shape, low, high, tiles):
     close(result, 2 * expected)
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(st.tuples(LENGTHS, LENGTHS), st.tuples(PADS, PADS), st.tuples(TILES, TILES), st.booleans())
 def test_slices_of_slices(shape, offsets, tiles, reduces_rank):
     whole = (2, *(size + offset + 1 for size, offset in zip(shape, offsets, strict=True)))
@@ -120,7 +119,7 @@ def test_slices_of_slices(shape, offsets, tiles, reduces_rank):
     close(result, 4 * expected)
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(
     st.sampled_from([(2, 1), (2, 2), (1, 3), (3, 2)]),
     st.integers(1, 6),

@@ -2,8 +2,7 @@
 
 import numpy as np
 from codegen.rewrites.attention_ir import LOWEST, Attention, row_masked, softmax_reference
-from codegen.rewrites.comparing import close
-from codegen.rewrites.execution import execute, payload, within
+from codegen.rewrites.execution import close, execute, payload, within
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlir import ir
@@ -31,7 +30,7 @@ def visible(bounds, columns: int, offset: int = 0) -> np.ndarray:
     return np.array([(first <= column) & (column < end) for first, end in bounds])
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(
     st.lists(BOUNDS, min_size=1, max_size=5),
     st.integers(1, 7),
@@ -75,7 +74,7 @@ def expected(problem: Attention, bounds, query, key, value) -> np.ndarray:
     return result.probability @ value
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(
     st.lists(BOUNDS, min_size=1, max_size=6),
     st.integers(1, 9),

@@ -66,7 +66,7 @@ INEQUALITIES = st.builds(
 )
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(st.lists(INEQUALITIES, min_size=2, max_size=3), st.integers(0, 3), st.integers(0, 3))
 def test_merged_masks_hide_what_either_hides(masks, first_row, first_column):
     x = np.random.default_rng(0).normal(size=(3, 4))

@@ -5,8 +5,7 @@ import re
 import numpy as np
 import pytest
 from codegen.rewrites.attention_ir import Attention, doubled, scaled
-from codegen.rewrites.comparing import close
-from codegen.rewrites.execution import execute, payload, within
+from codegen.rewrites.execution import close, execute, payload, within
 from codegen.rewrites.test_refusals import (
     SMALL,
     correction_used,
@@ -32,7 +31,7 @@ from harness.codegen.rewrites.tile_and_fuse import tile_and_fuse
 LENGTHS = st.integers(1, 6)
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(
     st.builds(
         Attention,
@@ -84,7 +83,7 @@ def test_division_is_not_deferred_past_something_that_is_added():
             defer_division(softmaxes(module)[0])
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(
     st.builds(
         Attention,
@@ -120,7 +119,7 @@ def test_a_factor_stays_where_masked_scores_are_used_otherwise():
         assert not absorb_scale(softmaxes(module)[0])
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(
     st.builds(
         Attention,

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from codegen.rewrites.attention_ir import Attention, integers, row_masked
-from codegen.rewrites.comparing import close
-from codegen.rewrites.execution import execute, payload, within
+from codegen.rewrites.execution import close, execute, payload, within
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlir import ir
@@ -87,7 +86,7 @@ PACKINGS = st.builds(
 )
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(PACKINGS, st.integers(1, 5), st.integers(1, 4), st.booleans())
 def test_no_key_is_missed_and_whole_tiles_are_seen_by_all_rows(packing, rows, step, is_known):
     """One more tile of rows than there are queries: its rows belong to no sequence."""
@@ -103,7 +102,7 @@ def test_no_key_is_missed_and_whole_tiles_are_seen_by_all_rows(packing, rows, st
         assert set(range(whole_first, whole_end)) <= set.intersection(*seen)
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(
     st.builds(
         Packing,
@@ -130,7 +129,7 @@ def test_where_every_query_sees_a_key_no_tile_is_visited_or_masked_in_vain(packi
         ]
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(PACKINGS, st.integers(1, 3), st.integers(1, 4))
 def test_visiting_those_tiles_computes_attention_of_each_sequence(packing, tile, step):
     queries = max(1, int(packing.starts[0, -1]))

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from codegen.rewrites.comparing import close
-from codegen.rewrites.execution import execute, payload, within
+from codegen.rewrites.execution import close, execute, payload, within
 from mlir import ir
 
 from harness.codegen.dialect import operations as attn

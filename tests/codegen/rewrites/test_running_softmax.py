@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 from codegen.rewrites.attention_ir import Attention, doubled
-from codegen.rewrites.comparing import close
-from codegen.rewrites.execution import execute, payload, within
+from codegen.rewrites.execution import close, execute, payload, within
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlir import ir
@@ -58,7 +57,7 @@ def tile_or_refuse(root, sizes, order, options):
     return None
 
 
-@settings(max_examples=25)
+@settings(max_examples=16)
 @given(tilings(), st.booleans(), st.booleans())
 def test_equals_the_untiled_payload(tiling, peels_rest, folds):
     problem, sizes, order = tiling
@@ -76,7 +75,7 @@ def test_equals_the_untiled_payload(tiling, peels_rest, folds):
     close(result, problem.reference(*inputs).output)
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(
     st.builds(
         Attention,
@@ -111,7 +110,7 @@ def test_statistics_that_are_used_are_extra_results_of_the_loops(problem, keys_o
     close(results[2], expected.softmax.total)
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(
     st.builds(
         Attention,

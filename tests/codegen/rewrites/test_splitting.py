@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 from codegen.rewrites.attention_ir import Attention
-from codegen.rewrites.comparing import close
-from codegen.rewrites.execution import execute, payload, within
+from codegen.rewrites.execution import close, execute, payload, within
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlir import ir
@@ -30,7 +29,7 @@ def tiled(problem: Attention, sizes) -> ir.Module:
     return module
 
 
-@settings(max_examples=25)
+@settings(max_examples=16)
 @given(
     st.builds(
         Attention,
@@ -53,7 +52,7 @@ def test_skipping_what_a_causal_mask_hides_changes_nothing(problem, query_tile, 
     close(result, problem.reference(*inputs).output)
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(
     st.integers(1, 9),
     st.integers(1, 14),

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 from codegen.rewrites.attention_ir import Attention
-from codegen.rewrites.comparing import close
-from codegen.rewrites.execution import execute, payload, within
+from codegen.rewrites.execution import close, execute, payload, within
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlir import ir
@@ -40,7 +39,7 @@ def key_loop(module: ir.Module) -> ir.OpView:
     return within(module, "scf.for")[-1]
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(PROBLEMS, st.integers(1, 3), st.integers(1, 5), st.integers(1, 6))
 def test_merged_parts_are_the_whole(problem: Attention, query_tile: int, key_tile: int, parts: int) -> None:
     inputs = problem.inputs()
@@ -51,7 +50,7 @@ def test_merged_parts_are_the_whole(problem: Attention, query_tile: int, key_til
     close(result, problem.reference(*inputs).output)
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(PROBLEMS, st.integers(1, 3), st.integers(1, 5), st.integers(1, 6))
 def test_what_masks_hide_of_a_part_can_be_skipped(
     problem: Attention, query_tile: int, key_tile: int, parts: int

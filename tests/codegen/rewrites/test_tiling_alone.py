@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from codegen.rewrites.comparing import close
-from codegen.rewrites.execution import execute, payload, within
+from codegen.rewrites.execution import close, execute, payload, within
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlir.dialects import arith
@@ -24,7 +23,7 @@ def random(*shapes):
     return [rng.normal(size=shape) for shape in shapes]
 
 
-@settings(max_examples=25)
+@settings(max_examples=16)
 @given(
     sizes=st.fixed_dictionaries(dict.fromkeys("mnk", LENGTHS)),
     tiles=st.tuples(TILES, TILES, TILES),
@@ -75,7 +74,7 @@ def test_reductions_of_two_dimensions(kind, peels_rest, order):
     close(result, of_numpy(start, of_numpy.reduce(of_numpy.reduce(x, 1), 1)))
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(
     shape=st.tuples(LENGTHS, LENGTHS, LENGTHS),
     tiles=st.tuples(TILES, TILES, TILES),

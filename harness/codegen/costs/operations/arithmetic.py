@@ -164,7 +164,6 @@ ZERO_EXTENDING = ("arith.index_castui", "arith.extui")
 
 
 def _followed(evaluate: Callable[[Walk, ir.OpView], Expression]) -> Handler:
-    """Return what defines a scalar operation's result; integers in vectors and tensors are not followed."""
 
     def handler(walk: Walk, operation: ir.OpView) -> CostTree:
         operand, result = operation.operands[0], operation.results[0]
@@ -176,7 +175,6 @@ def _followed(evaluate: Callable[[Walk, ir.OpView], Expression]) -> Handler:
 
 
 def _binary(walk: Walk, operation: ir.OpView) -> Expression:
-    """Return a binary operation on integers of a width, which wraps around."""
     name, width = operation.name, _width(operation.results[0].type)
     function, view = (
         (SIGNED[name], int) if name in SIGNED else (UNSIGNED[name], partial(_unsigned, width=width))
@@ -227,7 +225,6 @@ def affine_expression(
 
 
 def _affine(walk: Walk, operation: ir.OpView) -> CostTree:
-    """Define the result of `affine.apply`, `affine.min` or `affine.max`."""
     mapping = ir.AffineMapAttr(operation.attributes["map"]).value
     operands = [walk.integer(operand) for operand in operation.operands]
     dimensions, symbols = operands[: mapping.n_dims], operands[mapping.n_dims :]

@@ -15,7 +15,6 @@ from harness.codegen.costs.trees import (
     branch,
     final_value,
     loop,
-    sequence,
 )
 from harness.codegen.costs.walk import Handler, Walk, body_of, is_integer, nothing, operand_groups
 from harness.codegen.ir.walk import terminator_of
@@ -88,18 +87,7 @@ def _forall(walk: Walk, operation: ir.OpView) -> CostTree:
     return _nested(walk, arguments[: len(bounds)], bounds, body)
 
 
-def _parallel(walk: Walk, operation: ir.OpView) -> CostTree:
-    lower, upper, step, _ = operand_groups(operation)
-    bounds = [
-        (walk.integer(first), walk.integer(end), walk.integer(by))
-        for first, end, by in zip(lower, upper, step, strict=True)
-    ]
-    body = body_of(operation)
-    return _nested(walk, list(body.arguments), bounds, body)
-
-
 def _nested(walk: Walk, inductions: Sequence[ir.Value], bounds: Sequence[Bounds], body: ir.Block) -> CostTree:
-    """Return a nest of loops around a block."""
     variables = [Variable() for _ in bounds]
     for induction, variable in zip(inductions, variables, strict=True):
         walk.define(induction, variable)
@@ -131,19 +119,11 @@ def _chosen_memory(walk: Walk, condition: Expression, if_true: ir.Value, if_fals
     return either(first.viewed(shape, first.place), second.viewed(shape, second.place))
 
 
-def _inside(walk: Walk, operation: ir.OpView) -> CostTree:
-    """Count what is in the regions, each executed once."""
-    numbers = range(len(list(operation.regions)))
-    return sequence([walk.block(body_of(operation, number)) for number in numbers])
-
-
 def _in_parallel(walk: Walk, operation: ir.OpView) -> CostTree:
-    """Count what the iterations of a forall publish."""
-    return _inside(walk, operation) if list(operation.regions[0].blocks) else NOTHING
+    return walk.block(body_of(operation)) if list(operation.regions[0].blocks) else NOTHING
 
 
 def _return(walk: Walk, operation: ir.OpView) -> CostTree:
-    """Note which memory a kernel returns."""
     walk.returned += [walk.memory(value) for value in operation.operands if is_memory(value.type)]
     return NOTHING
 
@@ -153,9 +133,6 @@ CONTROL: dict[str, Handler] = {
     "scf.forall": _forall,
     "scf.forall.in_parallel": _in_parallel,
     "tensor.parallel_insert_slice": insert,
-    "scf.parallel": _parallel,
-    "scf.reduce": _inside,
-    "scf.reduce.return": nothing,
     "scf.if": _if,
     "scf.yield": nothing,
     "func.return": _return,

@@ -57,7 +57,6 @@ def _indexing_maps(operation: ir.OpView) -> list[ir.AffineMap]:
 
 
 def _loop_sizes(walk: Walk, operation: ir.OpView, maps: Sequence[ir.AffineMap]) -> list[Expression]:
-    """Return the trip count of each loop, from the operands' sizes."""
     count = maps[0].n_dims
     sizes: list[Expression] = [
         Unknown(f"{operation.name}: no operand tells the size of loop {position}")

@@ -62,13 +62,11 @@ def copied(source: Memory, destination: Memory) -> CostTree:
 
 
 def _shape_with(walk: Walk, kind: ir.Type, dynamic: list[ir.Value]) -> list[Expression]:
-    """Return the shape of a type whose dynamic sizes are operands."""
     remaining = iter(dynamic)
     return [walk.integer(next(remaining)) if size == DYNAMIC else Constant(size) for size in kind.shape]
 
 
 def _allocate(walk: Walk, operation: ir.OpView) -> CostTree:
-    """Make memory; nothing is moved yet."""
     has_groups = "operandSegmentSizes" in operation.attributes
     dynamic = operand_groups(operation)[0] if has_groups else list(operation.operands)
     result = operation.results[0]
@@ -92,7 +90,6 @@ def _slice(walk: Walk, operation: ir.OpView) -> CostTree:
 
 
 def _same_memory(walk: Walk, operation: ir.OpView) -> CostTree:
-    """Define a cast: the same elements under another type."""
     for result in operation.results:
         walk.define(result, walk.memory(operation.operands[0]))
     return NOTHING
@@ -112,25 +109,12 @@ def _collapse(walk: Walk, operation: ir.OpView) -> CostTree:
     return NOTHING
 
 
-def _reinterpret(walk: Walk, operation: ir.OpView) -> CostTree:
-    (source,), _, sizes, _ = operand_groups(operation)
-    shape = walk.mixed(operation, "static_sizes", sizes)
-    walk.define(operation.results[0], walk.memory(source).viewed(shape))
-    return NOTHING
-
-
 def _view(walk: Walk, operation: ir.OpView) -> CostTree:
-    """Define a view of bytes as elements of another type."""
     source, _, *dynamic = operation.operands
     result = operation.results[0]
     buffer = walk.memory(source).buffer
     shape = tuple(_shape_with(walk, result.type, dynamic))
     walk.define(result, Memory(buffer, shape, result.type.element_type, None))
-    return NOTHING
-
-
-def _global(walk: Walk, operation: ir.OpView) -> CostTree:
-    walk.fresh(operation.results[0])
     return NOTHING
 
 
@@ -145,7 +129,6 @@ def _dimension(walk: Walk, operation: ir.OpView) -> CostTree:
 
 
 def _load(walk: Walk, operation: ir.OpView) -> CostTree:
-    """Read one element; an integer is known if the caller told the buffer's contents."""
     source, *indices = operation.operands
     memory = walk.memory(source)
     result = operation.results[0]
@@ -165,18 +148,7 @@ def _insert_element(walk: Walk, operation: ir.OpView) -> CostTree:
     return memory.writes_elements(1)
 
 
-def _filled(walk: Walk, operation: ir.OpView) -> CostTree:
-    """Make a tensor of scalars that are operands."""
-    return walk.fresh(operation.results[0]).writes()
-
-
-def _concatenate(walk: Walk, operation: ir.OpView) -> CostTree:
-    reads = [walk.memory(value).reads() for value in operation.operands]
-    return sequence([*reads, walk.fresh(operation.results[0]).writes()])
-
-
 def _pad(walk: Walk, operation: ir.OpView) -> CostTree:
-    """Copy a tensor into a larger one, whose other elements its body computes."""
     (source,), low, high = operand_groups(operation)
     memory = walk.memory(source)
     paddings = zip(
@@ -185,39 +157,19 @@ def _pad(walk: Walk, operation: ir.OpView) -> CostTree:
         walk.mixed(operation, "static_high", high),
         strict=True,
     )
-    shape = [computed(lambda *sizes: sum(sizes), *sizes) for sizes in paddings]
-    written = _generated(walk, operation, shape)
-    return sequence([memory.reads(), written])
-
-
-def _generate(walk: Walk, operation: ir.OpView) -> CostTree:
-    result = operation.results[0]
-    return _generated(walk, operation, _shape_with(walk, result.type, list(operation.operands)))
-
-
-def _generated(walk: Walk, operation: ir.OpView, shape: list[Expression]) -> CostTree:
-    """Make a tensor from a body that is executed for each element."""
-    result = walk.fresh(operation.results[0], shape)
+    result = walk.fresh(
+        operation.results[0], [computed(lambda *sizes: sum(sizes), *sizes) for sizes in paddings]
+    )
     body = body_of(operation)
-    variables = [Variable() for _ in shape]
+    variables = [Variable() for _ in result.shape]
     for argument, variable in zip(body.arguments, variables, strict=True):
         walk.define(argument, variable)
-    return sequence([nest(variables, result.shape, walk.block(body)), result.writes()])
+    return sequence([memory.reads(), nest(variables, result.shape, walk.block(body)), result.writes()])
 
 
 def _copy(walk: Walk, operation: ir.OpView) -> CostTree:
     source, destination = (walk.memory(value) for value in operation.operands)
     return copied(source, destination)
-
-
-def _allocate_tensor(walk: Walk, operation: ir.OpView) -> CostTree:
-    dynamic, copies, _ = operand_groups(operation)
-    result = operation.results[0]
-    if not copies:
-        walk.fresh(result, _shape_with(walk, result.type, dynamic))
-        return NOTHING
-    source = walk.memory(copies[0])
-    return copied(source, walk.fresh(result, source.shape))
 
 
 _BY_NAMES: dict[Handler, str] = {
@@ -228,18 +180,12 @@ _BY_NAMES: dict[Handler, str] = {
     _dimension: "tensor.dim memref.dim",
     _load: "tensor.extract memref.load",
     _insert_element: "tensor.insert memref.store",
-    _filled: "tensor.from_elements tensor.splat",
     _same_memory: "tensor.cast memref.cast memref.assume_alignment memref.memory_space_cast "
     "bufferization.to_tensor bufferization.to_buffer",
     insert: "tensor.insert_slice bufferization.materialize_in_destination",
     nothing: "memref.dealloc tensor.yield",
     _copy: "memref.copy",
-    _concatenate: "tensor.concat",
     _pad: "tensor.pad",
-    _generate: "tensor.generate",
-    _reinterpret: "memref.reinterpret_cast",
     _view: "memref.view",
-    _global: "memref.get_global",
-    _allocate_tensor: "bufferization.alloc_tensor",
 }
 TENSORS = {name: handler for handler, names in _BY_NAMES.items() for name in names.split()}

@@ -10,7 +10,7 @@ from mlir import ir
 from harness.codegen.costs.costs import NotCountable
 from harness.codegen.costs.operations.arithmetic import Kind, elements_of
 from harness.codegen.costs.trees import NOTHING, CostTree, Fixed
-from harness.codegen.costs.walk import Handler, Walk, body_of, named, nothing
+from harness.codegen.costs.walk import Handler, Walk, named, nothing
 
 FREE = (
     "ub.poison",
@@ -32,7 +32,6 @@ def _is_float(kind: ir.Type) -> bool:
 
 
 def _adds(operation: ir.OpView) -> bool:
-    """Whether products or elements are combined by addition."""
     return "kind" not in operation.attributes or "<add>" in str(operation.attributes["kind"])
 
 
@@ -53,7 +52,6 @@ def _contract(walk: Walk, operation: ir.OpView) -> CostTree:
 
 
 def _outer_product(walk: Walk, operation: ir.OpView) -> CostTree:
-    """Count multiply-adds; without an accumulator there are only multiplications."""
     count = elements_of(operation.results[0].type)
     if len(operation.operands) == 3:
         return _multiply_adds(operation, count)
@@ -61,7 +59,6 @@ def _outer_product(walk: Walk, operation: ir.OpView) -> CostTree:
 
 
 def _reduce(walk: Walk, operation: ir.OpView) -> CostTree:
-    """Count one operation for each element that is taken into an accumulator."""
     source = operation.operands[0].type
     if not _is_float(source):
         return NOTHING
@@ -112,11 +109,6 @@ def _masked_store(walk: Walk, operation: ir.OpView) -> CostTree:
     return walk.memory(operation.operands[0]).writes_elements(elements_of(value.type))
 
 
-def _masked(walk: Walk, operation: ir.OpView) -> CostTree:
-    """Count the operation inside a mask as if all lanes were active."""
-    return walk.block(body_of(operation))
-
-
 def _inline_assembly(walk: Walk, operation: ir.OpView) -> CostTree:
     text = ir.StringAttr(operation.attributes["asm_string"]).value
     instruction = text.split()[0] if text.split() else ""
@@ -136,6 +128,5 @@ VECTORS: dict[str, Handler] = {
     "vector.outerproduct": _outer_product,
     "vector.multi_reduction": _reduce,
     "vector.reduction": _reduce,
-    "vector.mask": _masked,
     "llvm.inline_asm": _inline_assembly,
 }

@@ -110,7 +110,6 @@ def in_row(buffer: ir.Value) -> ir.Value:
 
 
 def _after(value: ir.Value) -> ir.InsertionPoint:
-    """Return the point from which on a value is defined."""
     owner = value.owner
     if isinstance(owner, ir.Block):
         return ir.InsertionPoint.at_block_begin(owner)
@@ -118,7 +117,6 @@ def _after(value: ir.Value) -> ir.InsertionPoint:
 
 
 def _number(indices: Sequence[ir.Value], strides: Sequence[int]) -> ir.Value:
-    """Return how many elements stand before the one at some indices."""
     total: ir.Value | None = None
     for position, stride in zip(indices, strides, strict=True):
         scaled = position if stride == 1 else arith.muli(position, index(stride))

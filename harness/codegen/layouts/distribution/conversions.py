@@ -36,7 +36,6 @@ def converted(value: LaneValue, wanted: Layout, conversion: Conversion, lane: ir
 
 
 def _fragment(value: LaneValue, row: Row) -> ir.Value:
-    """Return the fragment that moves within lanes make."""
     whole = whole_fragment(row, value.layout.registers)
     if whole is not None:
         return value.fragments[whole]
@@ -70,7 +69,6 @@ class _ExchangedElements:
         return result
 
     def _brought(self, move: Move) -> ir.Value:
-        """Return what a move brings to all lanes; several may want the same."""
         key = (move.fragment, move.register, move.offset)
         if key not in self._known:
             self._known[key] = self._shuffled(move)
@@ -100,7 +98,6 @@ class _ExchangedElements:
         return self._words[key]
 
     def _from_giver(self, value: ir.Value, offset: int) -> ir.Value:
-        """Return the value of the lane that gives with an offset."""
         lanes = self._value.layout.lanes
         if self._exchange.difference.is_zero:
             return shuffled_xor(value, offset, lanes)
@@ -108,7 +105,6 @@ class _ExchangedElements:
 
 
 def _mapped(function: LinearMap, number: ir.Value) -> ir.Value:
-    """Return the image of a number, both of 32 bits."""
     result = _word(0)
     for bit, image in enumerate(function.images):
         if image:

@@ -1,12 +1,11 @@
 """Distribution of a function: walks its operations and lets the rule of each emit what a lane does."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mlir import ir
 
 from harness.codegen.layouts.analysis import LayoutAnalysis
-from harness.codegen.layouts.constraints import is_vector
 from harness.codegen.layouts.distribution.lane_coordinates import LaneCoordinates
 from harness.codegen.layouts.distribution.lane_value import LaneValue
 from harness.codegen.layouts.layout import Layout
@@ -26,50 +25,27 @@ class VendorRule:
     distribute: Rule
 
 
-@dataclass(frozen=True)
-class Rules:
-    """The rule of each operation."""
-
-    general: Mapping[str, Rule]
-    """By the operation's name."""
-    elementwise: Rule
-    """For arithmetic on vectors without a rule of its own."""
-    vendor: Sequence[VendorRule] = ()
-
-    def rule_for(self, distributor: "Distributor", operation: ir.OpView) -> Rule:
-        """Return the rule of an operation; what has none and no vectors is copied.
-
-        Raises `BuildError` for an operation on vectors that no rule distributes.
-        """
-        for own in self.vendor:
-            if own.operation == operation.name and own.applies(distributor, operation):
-                return own.distribute
-        if operation.name in self.general:
-            return self.general[operation.name]
-        if not any(is_vector(value) for value in (*operation.operands, *operation.results)):
-            return copy_scalar_operation
-        if not operation.name.startswith(("arith.", "math.")):
-            raise BuildError(f"{operation.name} cannot be distributed to lanes")
-        return self.elementwise
+RuleOf = Callable[["Distributor", ir.OpView], Rule]
+"""Returns the rule of an operation."""
 
 
 class Distributor:
     """What the rules share: the analysis, what has been distributed so far, and the lane's coordinates."""
 
-    def __init__(self, analysis: LayoutAnalysis, coordinates: LaneCoordinates, rules: Rules) -> None:
+    def __init__(self, analysis: LayoutAnalysis, coordinates: LaneCoordinates, rule_of: RuleOf) -> None:
         """Take what the analysis has found, the coordinates of a lane, and the rules."""
         self.analysis = analysis
         self.coordinates = coordinates
         self.bank_conflicts = 0
         """Extra passes of the accesses to shared memory so far."""
-        self._rules = rules
+        self._rule_of = rule_of
         self._values: dict[ir.Value, ir.Value | LaneValue] = {}
 
     def run(self, operations: Sequence[ir.OpView]) -> None:
         """Distribute operations, in order, to the current insertion point."""
         for operation in operations:
             with operation.location:
-                self._rules.rule_for(self, operation)(self, operation)
+                self._rule_of(self, operation)(self, operation)
 
     def layout(self, value: ir.Value) -> Layout:
         """Return the layout of a vector of the source."""

@@ -44,7 +44,6 @@ def _flat(distributor: Distributor, value: ir.Value) -> list[ir.Value]:
 
 
 def _define_from(distributor: Distributor, values: list[ir.Value], flat: list[ir.Value]) -> None:
-    """Share out a flat list of what a loop carries to the values of the source."""
     for value in values:
         if is_vector(value):
             layout = distributor.layout(value)

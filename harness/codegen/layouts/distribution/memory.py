@@ -113,7 +113,6 @@ class _Tile:
 
 
 def _load(tile: _Tile, access: ContiguousAccess, padding: ir.Value) -> ir.Value:
-    """Load elements that follow each other; those out of bounds are the padding."""
     kind, at = ir.VectorType.get([access.length], tile.element), tile.indices(access)
     alignment = tile.aligned_to(access)
     if not tile.open_axes:
@@ -139,7 +138,6 @@ def _load_one(tile: _Tile, at: list[ir.Value], padding: ir.Value) -> ir.Value:
 
 
 def _store(distributor: Distributor, operation: ir.OpView, held: LaneValue) -> None:
-    """Store a lane's elements, those out of bounds left out."""
     tile = _Tile.of(distributor, operation, held.layout, held.element_type)
     for access in tile.accesses():
         elements = [

@@ -34,7 +34,6 @@ def distribute_contraction(distributor: Distributor, operation: ir.OpView) -> No
 
 
 def _position(layout: Layout, fragment: int) -> tuple[int, int]:
-    """Return row and column of a fragment among the fragments."""
     named = {dimension.name: number for dimension, number in layout.digits(Level.BATCH, fragment).items()}
     return named["row"], named["column"]
 
@@ -45,6 +44,5 @@ def _depth(layout: Layout) -> int:
 
 
 def _fragment(layout: Layout, row: int, column: int) -> int:
-    """Return the number of the fragment at a row and column of fragments."""
     indices = {dim: row if dim.name == "row" else column for dim in layout.dimensions(Level.BATCH)}
     return layout.number(Level.BATCH, indices)

@@ -72,7 +72,6 @@ def _cluster_masks(reduction: ir.OpView) -> list[int]:
 def _over_lanes(
     value: ir.Value, masks: Sequence[int], lanes: int, combine: Callable[[ir.Value, ir.Value], ir.Value]
 ) -> ir.Value:
-    """Combine a value with those of the lanes whose numbers differ by the masks."""
     for mask in masks:
         value = combine(value, shuffled_xor(value, mask, lanes))
     return value

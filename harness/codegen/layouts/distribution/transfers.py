@@ -123,7 +123,6 @@ def alignment_of_rows(transfer: ir.OpView, first: int) -> int:
 
 
 def _alignment_of_buffer(buffer: ir.Value) -> int:
-    """Return what divides the address of a buffer's first element."""
     if isinstance(buffer.owner, ir.Block) or buffer.owner.name == "memref.alloc":
         return BUFFER_ALIGNMENT
     if buffer.owner.name == "memref.transpose":
@@ -138,7 +137,6 @@ def _alignment_of_buffer(buffer: ir.Value) -> int:
 
 
 def _divisor_at(indices: Sequence[Size], strides: Sequence[int]) -> int:
-    """Return what divides the bytes before the element at some indices."""
     divisors = [abs(index) if isinstance(index, int) else known_divisor(index) for index in indices]
     return math.gcd(*(divisor * stride for divisor, stride in zip(divisors, strides, strict=True)))
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from harness.codegen.layouts.layout import Layout, lane, vector
-from harness.codegen.layouts.matrix_instruction import MatrixInstruction, Registers, regrouped, swapped
+from harness.codegen.layouts.matrix_instruction import MatrixInstruction, Registers, swapped
 
 if TYPE_CHECKING:
     from mlir import ir
@@ -30,7 +30,6 @@ Emit = Callable[["ir.Value", "ir.Value", "ir.Value"], "ir.Value"]
 def _emit_each(
     emit: Emit, pairs: "Sequence[tuple[Registers, Registers]]", accumulator: "ir.Value"
 ) -> "ir.Value":
-    """Emit an instruction for each pair of registers, each added to what the one before gives."""
     for left, right in pairs:
         for a, b in zip(left, right, strict=True):
             accumulator = emit(a, b, accumulator)
@@ -72,7 +71,6 @@ def _resized(fragment: "ir.Value", size: int) -> "ir.Type":
 
 
 def _mfma_operand(lines: int, depth: int) -> Layout:
-    """Return the layout of A and of B, lines×depth: each group of lanes has a run along k."""
     line, group, run = (
         lane("x", lines),
         lane("y", MFMA_LANES // lines),
@@ -169,7 +167,8 @@ def _chained(instruction: MatrixInstruction, fragment: Layout) -> MatrixInstruct
     With A and B exchanged the rows of C lie in lanes as those of A do; `fragment` is an operand whose
     elements along k lie as the columns of C then do.
     """
-    return replace(regrouped(swapped(instruction), fragment, fragment), name=f"{instruction.name}.chained")
+    depth = fragment.shape[1]
+    return replace(swapped(instruction), name=f"{instruction.name}.chained", k=depth, a=fragment, b=fragment)
 
 
 def _depth_as_left(instruction: MatrixInstruction) -> Layout:

@@ -34,7 +34,6 @@ def _whole(fragment: "ir.Value") -> "Registers":
 
 
 def _dpas(pairs: "Sequence[tuple[Registers, Registers]]", accumulator: "ir.Value") -> "ir.Value":
-    """Emit an `xegpu.dpas` for each pair."""
     from mlir import ir
 
     for (a,), (b,) in pairs:

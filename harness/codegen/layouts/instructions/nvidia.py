@@ -57,7 +57,6 @@ def _mma_sync(
     pairs: "Sequence[tuple[Registers, Registers]]",
     c: "ir.Value",
 ) -> "ir.Value":
-    """Emit an `nvvm.mma.sync` for each pair, which takes and gives the registers one by one."""
     from mlir import ir
     from mlir.dialects import llvm, nvvm
     from mlir.dialects import vector as vector_dialect
@@ -142,14 +141,12 @@ def _rounded_to_tf32(fragment: "ir.Value") -> "ir.Value":
 
 
 def _words_like(fragment: "ir.Value") -> "ir.Type":
-    """Return the type of a fragment of f32 as words."""
     from mlir import ir
 
     return ir.VectorType.get(fragment.type.shape, ir.IntegerType.get_signless(REGISTER_BITS))
 
 
 def _splat(like: "ir.Value", bits: int) -> "ir.Value":
-    """Return a constant of the type of a vector of words, each with these bits."""
     from mlir import ir
     from mlir.dialects import arith
 

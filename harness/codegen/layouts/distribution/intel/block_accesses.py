@@ -89,7 +89,6 @@ def _is_packed(distributor: Distributor, layout: Layout) -> bool:
 
 
 def _blocks_of(kind: ir.VectorType, form: Form | None) -> int:
-    """Return how many fragments share a message at most."""
     in_component = WORD_BYTES // bytes_of(kind.element_type) if form is Form.TRANSFORMED else 1
     is_narrow = bytes_of(kind.element_type) < WORD_BYTES and form is not Form.TRANSPOSED
     return min(MOST_BLOCKS if is_narrow else 1, MOST_COMPONENTS * in_component // kind.shape[0])
@@ -98,7 +97,6 @@ def _blocks_of(kind: ir.VectorType, form: Form | None) -> int:
 def _load_straight(
     matrix: MatrixInMemory, message: Message, kind: ir.VectorType, *, is_packed: bool
 ) -> list[ir.Value]:
-    """Return fragments whose columns are those of lanes."""
     rows, count = kind.shape[0], len(message.fragments)
     block = Block(rows, LANES, kind.element_type, count)
     described = descriptor(matrix.base, matrix.rows, matrix.columns, block)

@@ -82,39 +82,26 @@ class MatrixInMemory:
 
     @classmethod
     def of(
-        cls, distributor: Distributor, transfer: ir.OpView, first: int, layout: Layout
+        cls, distributor: Distributor, transfer: ir.OpView, first: int, layout: Layout | None
     ) -> "MatrixInMemory":
-        """Return the matrix of a transfer of a value in that layout."""
-        held = list(transfer.operands)[first - 1]
-        start = start_of(distributor, transfer, first, distributor.scalar(held))
-        of_warp = [formula(layout, axis).of_level(Level.WARP) for axis in range(2)]
-        return cls._at(distributor, held, start, of_warp, has_open_rows=ROW_AXIS in open_axes(transfer))
+        """Return the matrix of a transfer of a value in that layout, or of a prefetch, which has none.
 
-    @classmethod
-    def around(cls, distributor: Distributor, prefetch: ir.OpView, first: int) -> "MatrixInMemory":
-        """Return the matrix of a tile that all sub-groups name alike, and that lies within its rows."""
-        held, *start = list(prefetch.operands)[first - 1 :]
-        start = distributor.scalars(start)
-        return cls._at(distributor, held, start, [Formula(()), Formula(())], has_open_rows=False)
-
-    @classmethod
-    def _at(
-        cls,
-        distributor: Distributor,
-        held: ir.Value,
-        start: Sequence[ir.Value],
-        of_warp: Sequence[Formula],
-        *,
-        has_open_rows: bool,
-    ) -> "MatrixInMemory":
-        """Return the matrix of a tile that starts at some indices of a buffer of the source."""
-        buffer, first, end = _in_argument(distributor, held, start)
+        All sub-groups name the tile of a prefetch alike, and it lies within its rows.
+        """
+        held, *indices = list(transfer.operands)[first - 1 :]
+        if layout is None:
+            start, of_warp = distributor.scalars(indices), [Formula(()), Formula(())]
+        else:
+            start = start_of(distributor, transfer, first, distributor.scalar(held))
+            of_warp = [formula(layout, axis).of_level(Level.WARP) for axis in range(2)]
+        buffer, in_buffer, end = _in_argument(distributor, held, start)
         *outer, columns = buffer.type.shape
+        has_open_rows = ROW_AXIS in open_axes(transfer)
         return cls(
             base=_address(buffer),
-            rows=_number([*first[:-2], end], outer) if has_open_rows else index(math.prod(outer)),
+            rows=_number([*in_buffer[:-2], end], outer) if has_open_rows else index(math.prod(outer)),
             columns=columns,
-            tile=AxisIndices(distributor.coordinates, buffer, first, of_warp),
+            tile=AxisIndices(distributor.coordinates, buffer, in_buffer, of_warp),
             outer_shape=tuple(outer),
         )
 
@@ -146,7 +133,6 @@ def _argument_with(buffer: ir.Value) -> ir.Value | None:
 def _in_argument(
     distributor: Distributor, held: ir.Value, start: Sequence[ir.Value]
 ) -> tuple[ir.Value, list[ir.Value], ir.Value]:
-    """Return the argument that a buffer is in, where a tile of the buffer starts in it, and the rows end."""
     part = producer_of(held)
     if part is None:
         return distributor.scalar(held), list(start), index(held.type.shape[-2])

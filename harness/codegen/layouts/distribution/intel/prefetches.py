@@ -63,7 +63,7 @@ def distribute_prefetch(distributor: Distributor, operation: ir.OpView) -> None:
     if not can_be_named(operation, INDEX):
         return
     rows, columns = ir.DenseI64ArrayAttr(operation.attributes[PREFETCHED_TILE])
-    matrix = MatrixInMemory.around(distributor, operation, INDEX)
+    matrix = MatrixInMemory.of(distributor, operation, INDEX, None)
     element = ir.MemRefType(operation.operands[0].type).element_type
     blocks = shared_blocks(rows, columns, bytes_of(element), distributor.analysis.tiling.warps)
     block = Block(blocks.rows, LANES, element, blocks.columns // LANES)
