@@ -158,10 +158,12 @@ def test_a_system_that_starts_no_more_threads_is_told(monkeypatch):
     def refused(*arguments: object) -> None:
         raise RuntimeError("can't start new thread")
 
-    told = r"^cannot start 2 threads: can't start new thread; ask for fewer$"
-    with monkeypatch.context() as patched, pytest.raises(HarnessError, match=told):
+    with monkeypatch.context() as patched:
         patched.setattr(call._pool, "submit", refused)
-        call.run()
+        with pytest.raises(
+            HarnessError, match=r"^cannot start 2 threads: can't start new thread; ask for fewer$"
+        ):
+            call.run()
     call.run()
     assert expect(make_inputs(PROBLEM), PROBLEM).check(call.output()).ok
 
