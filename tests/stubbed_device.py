@@ -40,7 +40,7 @@ def stub_amd_device(
 ) -> Iterator[None]:
     """Be a machine with one device of AMD's, whose driver knows an artifact's kernels."""
     stub("hip").select(chip)
-    from harness.targets.rocm.device.context import find_device
+    from harness.targets.rocm.device.driver import find_device
 
     find_device.cache_clear()
     with known(_saved_images(artifact, folder)):

@@ -29,11 +29,7 @@ def multiply_by_step(function: ir.OpView) -> None:
 
 
 def load_by_step(function: ir.OpView) -> None:
-    """Mark the reads of operands from shared memory, in place: each load is for one step of a product.
-
-    An instruction that loads several matrices may take those of several steps, or those of one: then the
-    registers of a step are free when it is done.
-    """
+    """Mark the reads of operands from shared memory, in place: each load is for one step of a product."""
     for read in operations_within(function):
         is_staged = read.name == "vector.transfer_read" and in_shared_memory(read.operands[0])
         if is_staged and any(use.owner.name == "vector.contract" for use in read.results[0].uses):

@@ -43,11 +43,7 @@ class WorkgroupTile:
         return -(-tiles // self.parts)
 
     def registers(self, *, holds_query: bool) -> int:
-        """Return about how many registers of 4 bytes a lane needs.
-
-        Output and scores in f32, probabilities as an operand, Q as well where it is held, and the rest.  An
-        instruction may want the elements of an operand in several lanes.
-        """
+        """Return about how many registers of 4 bytes a lane needs."""
         instruction = self.vendor.matrix_instructions[self.problem.dtype]
         rows_of_lane = self.queries / self.warps / instruction.lanes
         operand_words = self._element_words * instruction.a.replicas

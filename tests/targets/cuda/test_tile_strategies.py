@@ -96,6 +96,7 @@ def test_a_total_that_every_step_divides_by_is_added_up_in_every_step(tmp_path: 
     assert "gpu.subgroup_reduce" not in text(artifact, tmp_path, "partial-sums")
 
 
+@pytest.mark.sweep
 def test_q_is_read_again_in_each_loop(tmp_path: Path) -> None:
     artifact = build(RAGGED, tmp_path, params=LARGE, query_operand="shared-memory")
     before, after = (text(artifact, tmp_path, stage) for stage in ("staged", "read-again"))

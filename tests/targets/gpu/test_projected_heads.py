@@ -41,6 +41,7 @@ def test_what_is_projected_before_has_a_kernel_and_scratch(
     assert artifact.metrics.flops_executed >= problem.flops()
 
 
+@pytest.mark.sweep
 def test_a_workgroup_keeps_the_heads_that_its_memory_has_room_for(tmp_path: Path) -> None:
     def built(name: str, **params: str) -> Artifact:
         case = Case(problem=PROBLEM_OF_256, variant="split-head", target="cuda:sm_80", params=params)

@@ -10,10 +10,10 @@ from sweeps import sweep
 from harness import plugins
 from harness.emulator.findings import Report
 from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
 from harness.targets.gpu import emulator_driver
 from harness.targets.gpu.pipeline import stages
-from harness.targets.xegpu.chips import CHIPS
 from harness.targets.xegpu.vendor import intel_vendor
 
 WHOLE = AttentionProblem(heads=2, seq_q=128, head_dim=64, dtype="f16")
@@ -107,6 +107,7 @@ def test_two_bands_of_rows_share_each_load_of_keys(causal: bool) -> None:
     assert_right_on_emulator(artifact, folder)
 
 
+@pytest.mark.sweep
 def test_wide_queries_are_loaded_again_for_each_tile_of_keys() -> None:
     problem = AttentionProblem(heads=1, seq_q=128, head_dim=128, dtype="f16")
     artifact, folder = built(problem, "xegpu:bmg", tile_q=128)
@@ -126,18 +127,12 @@ def test_wide_queries_are_loaded_again_for_a_last_tile_behind_the_loop() -> None
     assert_right_on_emulator(artifact, folder)
 
 
-@pytest.mark.parametrize(
-    ("head_dim", "seq", "causal"),
-    sweep(
-        [(64, 1024, False), (64, 1000, False), (64, 1024, True), (128, 1024, False), (128, 1024, True)],
-        but=[(64, 1024, True)],
-    ),
-)
-def test_tiles_of_two_bands_have_the_registers_that_there_are(head_dim: int, seq: int, causal: bool) -> None:
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("head_dim", "seq"), [(64, 1024), (64, 1000), (128, 1024)])
+def test_two_bands_of_rows_are_chosen_where_there_are_enough(head_dim: int, seq: int, causal: bool) -> None:
     problem = AttentionProblem(heads=32, seq_q=seq, head_dim=head_dim, dtype="f16", causal=causal)
-    artifact, _ = built(problem, "xegpu:bmg")
-    assert plugins.variant("flash").chosen(artifact.case)["tile_q"] == 128
-    assert (artifact.metrics.registers or 0) <= CHIPS["bmg"].registers
+    case = Case(problem=problem, variant="flash", target="xegpu:bmg")
+    assert plugins.variant("flash").chosen(case)["tile_q"] == 128
 
 
 def test_metrics_are_read_off_the_module() -> None:
@@ -148,8 +143,4 @@ def test_metrics_are_read_off_the_module() -> None:
     # In a loop over 64 keys: 8 rows, 4 fragments of keys and of columns, 4 steps of each product.
     assert metrics.instructions["matrix"] == 32
     assert metrics.instructions["shuffle"] == 2 * 4 * 8  # a maximum in the loop, a sum after it
-    assert 0 < (metrics.registers or 0) < CHIPS["bmg"].registers
     assert metrics.code_bytes == (folder / "kernels.spv").stat().st_size
-    head = (folder / artifact.stage_files["spirv"]).read_text().splitlines()[:2]
-    assert head[0].startswith("; attention: about ")
-    assert head[1].startswith("; main loop, of a sub-group and iteration: ")

@@ -15,7 +15,7 @@ from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import make_inputs
 from harness.system.machine import gpu_probe
 from harness.targets.gpu.driver import DeviceError
-from harness.targets.rocm.device.context import OUT_OF_MEMORY, call, open_device, runtime
+from harness.targets.rocm.device.driver import OUT_OF_MEMORY, call, open_device, runtime
 
 PROBLEM = AttentionProblem(batch=1, heads=1, seq_q=70, seq_kv=70, head_dim=32, dtype="f16", causal=True)
 CHIP = "gfx90a"
