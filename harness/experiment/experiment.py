@@ -27,13 +27,13 @@ from harness.experiment.case_settings import Settings, checked, concrete
 from harness.experiment.condition import holds, parse_condition
 from harness.experiment.experiment_file import named_source, text_of, toml_of
 from harness.experiment.mistakes import wrong_names
-from harness.experiment.problem_table import ProblemTable
 from harness.experiment.profiles import mistakes_in_profiles, profile_names, unknown_profile, with_profile
 from harness.experiment.selection import select
 from harness.experiment.settings import (
     CheckSettings,
     LimitSettings,
     Names,
+    ProblemTable,
     SettingsAxes,
     TimingSettings,
     VariantSettings,

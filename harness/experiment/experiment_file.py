@@ -1,6 +1,5 @@
 """An experiment's file: its text, and the TOML in it."""
 
-import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -46,18 +45,4 @@ def toml_of(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: not valid TOML: {error}{_toml_hint(text, str(error))}") from error
-
-
-def _toml_hint(text: str, error: str) -> str:
-    """Return what is probably meant: a table of settings, or a truth value in Python's spelling."""
-    table = re.search(r"\('(variant|target)s', '", error)
-    if table is not None:
-        return f"; settings of a {table[1]} stand in [{table[1]}.NAME]"
-    place = re.search(r"at line (\d+), column (\d+)", error)
-    if place is None:
-        return ""
-    line, column = text.splitlines()[int(place[1]) - 1], int(place[2])
-    if re.match(r"(True|False)\b", line[column - 1 :]) is None:
-        return ""
-    return "; truth values are written in lower case, true or false"
+        raise InputError(f"{path}: not valid TOML: {error}") from error

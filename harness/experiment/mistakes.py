@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness import plugins
 from harness.experiment.figure_settings import parse_settings
-from harness.experiment.problem_table import ProblemTable
+from harness.experiment.settings import ProblemTable
 from harness.problem.distributions import DISTRIBUTIONS
 from harness.system.errors import HarnessError, InputError
 from harness.system.validation import unknown_name

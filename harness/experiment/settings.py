@@ -14,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from harness.experiment.axes import CONDITION_NAMES, as_axis
+from harness.experiment.axes import CONDITION_NAMES, ProblemAxes, as_axis
 from harness.experiment.condition import parse_condition
 from harness.problem.case import ParameterValue
 from harness.system.numbers import LONGEST_TIMEOUT_S
@@ -122,6 +122,15 @@ class TimingOfTable(Section):
 
     enabled: bool = True
     """`false`: its problems are checked, and not timed."""
+
+
+class ProblemTable(ProblemAxes):
+    """A table `[problem]` or `[[problems]]`: a product of axes, and settings for these problems alone."""
+
+    variant: dict[str, VariantSettings] = Field(default={})
+    target: dict[str, SettingsAxes] = Field(default={})
+    check: CheckOfTable = CheckOfTable()
+    timing: TimingOfTable = TimingOfTable()
 
 
 class LimitSettings(Section):

@@ -82,6 +82,7 @@ def test_what_is_ambiguous_comes_with_the_commands_that_decide_it(tmp_path, old,
     status, out, _ = compare(capsys, str(old), str(new), "--threshold", "0.02")
     assert status == 0
     assert "1 ambiguous (differences above 2 %)" in out
+    assert "would be found in nine of ten" in out
     commands = [line for line in out.splitlines() if "harness run" in line]
     assert len(commands) == 2
     assert all(line.endswith(f"--only case={CASES[1]},{CASES[0]}") for line in commands)

@@ -99,7 +99,7 @@ def error_of(file: Path, text: str) -> str:
         (
             "seq = 128",
             "seq = 128\ncausal = True",
-            "not valid TOML: Invalid value (at line 10, column 10); truth",
+            "not valid TOML: Invalid value (at line 10, column 10)",
         ),
         ('"flash"]', '"flash"]\n[variants.flash]\ntile_q = 16', "not valid TOML: Cannot declare"),
         ('"trial"', '"../trial"', 'name: found "../trial", expected letters, '),

@@ -1,11 +1,13 @@
 """A comparison as text: for the terminal, and in Markdown for a pull request."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
 from harness.bench.comparing.comparison import Comparison, Outcome
+from harness.bench.comparing.verdicts import least_findable
 from harness.reporting.frames import describe_problem, is_missing, records
 from harness.reporting.units import beside_limit
 from harness.results.manifest import Manifest
@@ -39,7 +41,8 @@ def headline(comparison: Comparison) -> str:
 
 def sections(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
     """Yield titles and lines: what became right or wrong, whose times differ, and which outputs do."""
-    for outcomes, line_of in ((LISTED_BY_STATUS, _changed_line), (LISTED_BY_TIME, _timed_line)):
+    timed_line = partial(_timed_line, comparison.threshold)
+    for outcomes, line_of in ((LISTED_BY_STATUS, _changed_line), (LISTED_BY_TIME, timed_line)):
         for outcome in outcomes:
             table = comparison.having(outcome)
             if len(table):
@@ -116,10 +119,14 @@ def _changed_line(row: dict[str, Any], words: str) -> str:
     return f"{row['case']}  {words}: {change}" + (f": {first}" if first else "")
 
 
-def _timed_line(row: dict[str, Any], words: str) -> str:
+def _timed_line(threshold: float, row: dict[str, Any], words: str) -> str:
+    """Return a row in words; an ambiguous one says what its measurement could have found."""
     bounds = "interval not known" if is_missing(row["low"]) else f"{row['low']:.3f}, {row['high']:.3f}"
+    how = str(row["how"])
+    if row["outcome"] == Outcome.AMBIGUOUS.value and not is_missing(row["low"]):
+        how += f"; {least_findable(row['low'], row['high'], threshold):.1%} would be found in nine of ten"
     old, new = (f"{1e3 * row[name]:.4g} ms" for name in ("time_s_old", "time_s_new"))
-    return f"{row['case']}  {row['ratio']:.3f}× [{bounds}]  {words}  ({old} → {new}; {row['how']})"
+    return f"{row['case']}  {row['ratio']:.3f}× [{bounds}]  {words}  ({old} → {new}; {how})"
 
 
 def _output_line(row: dict[str, Any], words: str) -> str:

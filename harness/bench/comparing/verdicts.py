@@ -23,6 +23,9 @@ from harness.results.students_t import t_quantile, t_tail
 FALSE_DISCOVERIES = 1 - CONFIDENCE
 """Share of the differences found that may be none."""
 
+NINE_OF_TEN = 1.2815515655446004
+"""Standard errors that nine of ten estimates exceed the value less of."""
+
 MOST_DEGREES = 100
 """Degrees of freedom from which on more make no difference worth a word."""
 
@@ -53,6 +56,12 @@ def verdicts(
     case_verdicts[differs & (logarithms > 0)] = Verdict.SLOWER.value
     case_verdicts[differs & (logarithms < 0)] = Verdict.FASTER.value
     return case_verdicts
+
+
+def least_findable(low: float, high: float, threshold: float) -> float:
+    """Return the smallest relative difference that an interval as wide as this finds in nine of ten."""
+    half = (math.log(high) - math.log(low)) / 2
+    return (1 + threshold) * math.exp(half * (1 + NINE_OF_TEN / NORMAL_95)) - 1
 
 
 def refused(probabilities: np.ndarray, share: float = FALSE_DISCOVERIES) -> np.ndarray:

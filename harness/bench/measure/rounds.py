@@ -146,6 +146,17 @@ class RoundTimer:
             if candidate not in self._slow and (candidate != self.baseline or len(self.candidates) == 1)
         }
 
+    def missed(self) -> list[str]:
+        """Return a line that says what the asked interval would take, where it is not reached."""
+        widest = max((width for width in self._widths.values() if math.isfinite(width)), default=0.0)
+        if widest <= self.settings.interval or self.clock() == self._began:
+            return []
+        would_take = (self.clock() - self._began) * (widest / self.settings.interval) ** 2
+        return [
+            f"the widest interval is {widest:.1%} of its value, {self.settings.interval:.1%} were asked: "
+            f"that would take about {would_take:.0f} s"
+        ]
+
     def _begin_start(self) -> None:
         """Give the candidates that still have turns new lives."""
         began = self.clock()

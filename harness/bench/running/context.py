@@ -17,6 +17,7 @@ from harness.bench.running.failure_kinds import stop_if_no_room
 from harness.bench.running.peaks import Peaks
 from harness.bench.running.progress import Observer
 from harness.bench.running.signals import Ending
+from harness.bench.running.timed_share import TimedShare
 from harness.bench.workers.process import WorkerFailure, WorkerProcess
 from harness.experiment.experiment import Experiment
 from harness.problem.case import Case
@@ -46,30 +47,6 @@ class RunSettings:
     """Folder for wrong outputs and what was expected, if anybody wants them."""
     counters: bool = False
     """Whether hardware counters of timed cases are read, see `harness.bench.running.counting`."""
-
-
-@dataclass
-class TimedShare:
-    """Counts seconds over a run, by this process's clock."""
-
-    seconds: float = 0.0
-    """Of all timings, from a group's first start to its last sample."""
-    sampled_s: float = 0.0
-    """Of their samples."""
-
-    @contextmanager
-    def timing(self) -> Iterator[None]:
-        """Count the time that passes in here as that of the timing of a group."""
-        began = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds += time.perf_counter() - began
-
-    @property
-    def share(self) -> float | None:
-        """The part that is spent in samples; None where nothing was timed."""
-        return None if self.seconds <= 0 else min(1.0, self.sampled_s / self.seconds)
 
 
 @dataclass

@@ -19,13 +19,14 @@ import numpy as np
 
 from harness.artifact.bound_call import Sample
 from harness.artifact.device_facts import DeviceFacts
-from harness.bench.measure.rounds import MachineLoad, RoundTimer, TimedRound
+from harness.bench.measure.rounds import MachineLoad, PeakSample, RoundTimer, TimedRound
 from harness.bench.row_maker import CaseRecord, GroupTimes
 from harness.bench.running.checking import wrong_output
 from harness.bench.running.context import RunContext, case_threads
 from harness.bench.running.counting import count
 from harness.bench.running.peaks import peak_name
 from harness.bench.running.prepared_case import TimedSample, call_once, prepare_case, start_case, take_sample
+from harness.bench.running.timed_share import SAMPLES
 from harness.bench.running.trust import Trial, require_agreement
 from harness.bench.workers.process import WorkerFailure, WorkerProcess
 from harness.bench.workers.protocol import Greeting, Request
@@ -105,7 +106,7 @@ class GroupTiming:
             starter=self._start,
             finish_start=self._finish_start,
             sample=self._sample,
-            sample_peak=self._context.peaks.sample,
+            sample_peak=self._sample_peak,
             on_round=self._journal,
             on_failure=self._drop,
             load=self._load,
@@ -113,6 +114,8 @@ class GroupTiming:
         )
         with self._context.timed_share.timing():
             rounds = timer.run()
+        for message in timer.missed():
+            self._context.observer.message(message)
         for worker in self._workers.values():
             worker.close()
         self._context.peaks.save()
@@ -129,16 +132,21 @@ class GroupTiming:
             self._looked_for_quiet_cores = time.monotonic()
         probed = random.sample(self._processors, min(len(self._processors), MOST_PROBED))
         processor = fastest_core(probed) if single else None
-        for case_id in candidates:  # all at once: they begin side by side
-            self._workers[case_id].restart()
-        failures = self._of_each(
-            candidates, lambda case_id: self._begin(case_id, processor), available_cores()
-        )
+        with self._context.timed_share.spent_on("starts"):
+            for case_id in candidates:  # all at once: they begin side by side
+                self._workers[case_id].restart()
+            failures = self._of_each(
+                candidates, lambda case_id: self._begin(case_id, processor), available_cores()
+            )
         self._start_number = number
         self._trials.clear()
         self._samples.clear()
         self._load.follow([*(worker.pid for worker in self._workers.values()), *self._context.peaks.pids])
         return failures
+
+    def _sample_peak(self) -> PeakSample:
+        with self._context.timed_share.spent_on("peaks"):
+            return self._context.peaks.sample()
 
     def _begin(self, case_id: str, processor: int | None) -> None:
         """Start a candidate in its worker's new life; raises `WorkerFailure`."""
@@ -159,6 +167,7 @@ class GroupTiming:
             prepare_case,
             folder=record.folder,
             code=dict(record.code),
+            candidate=record.candidate or 0,
             distribution=distribution,
             seed=check.seed,
             expectation=self._context.expectations.file(record.case.problem, distribution),
@@ -166,7 +175,8 @@ class GroupTiming:
 
     def _finish_start(self, number: int, candidates: Sequence[str]) -> dict[str, WorkerFailure]:
         """Look at the samples of a start by both clocks; return what is wrong."""
-        return self._of_each(candidates, self._compare_clocks)
+        with self._context.timed_share.spent_on("looks at clocks"):
+            return self._of_each(candidates, self._compare_clocks)
 
     def _compare_clocks(self, case_id: str) -> None:
         """Raise `WorkerFailure` where the samples of a candidate are not to be trusted."""
@@ -270,7 +280,8 @@ class GroupTiming:
         )
         with record.elapsing():
             timed, trial = self._clocked(case_id, request)
-        self._context.timed_share.sampled_s += trial.claimed_s
+        self._context.timed_share.add(SAMPLES, trial.claimed_s)
+        self._context.timed_share.add("looks at outputs" if is_verified else "new inputs", timed.besides_s)
         if timed.verdict is not None:
             self._require_right(record, worker, timed.verdict)
         if not (tells_energy and timing.energy_s):

@@ -188,10 +188,7 @@ def _finish(context: RunContext) -> Callable[..., None]:
             context.settle()
             context.folder.finish(context.timed_share.share)
             if context.timed_share.share is not None:
-                share = context.timed_share
-                context.observer.message(
-                    f"timing took {share.seconds:.1f} s, {share.share:.0%} of it in samples"
-                )
+                context.observer.message(context.timed_share.described())
 
     return finish
 

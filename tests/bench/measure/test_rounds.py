@@ -318,6 +318,18 @@ def test_what_is_found_at_the_end_of_a_start_takes_a_candidate_out() -> None:
     assert machine.starts[2] == (2, ["a"])
 
 
+def test_an_interval_that_is_not_reached_says_what_it_would_take() -> None:
+    machine = Machine({"a": steady(1e-3)})
+    machine.seconds["b"] = lambda count: 1e-3 * (1.1 if machine.starts[-1][0] % 2 else 1.0)
+    timer = machine.timer(baseline="a", starts=3, budget_s=2.0)
+    timer.run()
+    (line,) = timer.missed()
+    assert "would take about" in line
+    reached = Machine({"a": steady(1e-3), "b": steady(1e-3)}).timer(baseline="a")
+    reached.run()
+    assert reached.missed() == []
+
+
 @pytest.mark.parametrize(("interval", "count"), [(0.08, 20), (0.12, 7)])
 def test_an_interval_s_full_width_is_what_is_asked_for(interval: float, count: int) -> None:
     """Ratios of 0.95, 1.05 in turn have an interval 0.1 wide."""

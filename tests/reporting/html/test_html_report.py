@@ -54,13 +54,6 @@ def test_hostile_texts_are_nowhere_in_the_page_as_they_are(hostile_page: Path) -
     assert "<script>globalThis.owned" not in text
 
 
-def test_equal_results_give_equal_pages(write_run: WriteRun, tmp_path: Path) -> None:
-    folder = write_run(RESULTS)
-    pages = [make_report([folder], tmp_path / name, formats=("svg",)).html for name in ("a", "b")]
-    first, second = (page.read_bytes() for page in pages if page is not None)
-    assert first == second
-
-
 def test_a_report_without_the_library_is_complete_but_for_the_page(
     write_run: WriteRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
