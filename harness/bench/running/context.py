@@ -1,9 +1,7 @@
 """What all groups of a run share: settings, workers, the journal and the rows so far."""
 
-import time
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
