@@ -21,6 +21,7 @@ def section() -> str:
     return PAGE.read_text().split("## Packed sequences and pages from Python\n")[1].split("\n## ")[0]
 
 
+@pytest.mark.sweep
 def test_the_example_computes_each_sequence_by_itself() -> None:
     (example,) = re.findall(r"```python\n(.*?)```", section(), re.DOTALL)
     names: dict[str, Any] = {}

@@ -67,6 +67,7 @@ def test_an_unknown_name_is_one_line(
     assert message in line
 
 
+@pytest.mark.sweep
 def test_the_matrix_is_built_and_checked(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

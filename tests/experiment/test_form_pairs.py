@@ -22,6 +22,7 @@ def told(cases: list[Case]) -> list[str]:
     ]
 
 
+@pytest.mark.sweep
 def test_every_two_forms_that_a_variant_supports_are_together_in_a_case(cases: list[Case]) -> None:
     missing = told(cases)
     assert not missing, "no shipped case has these forms together:\n" + "\n".join(missing)

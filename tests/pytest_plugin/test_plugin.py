@@ -122,6 +122,7 @@ def test_times_under_xdist_are_refused(folder: Path) -> None:
     assert "--harness-timed: found -n" in session.text
 
 
+@pytest.mark.sweep
 def test_keywords_marks_and_paths_select(folder: Path) -> None:
     """A test that changes to another folder moves no results."""
     (folder / "test_beside.py").write_text(CHANGES_FOLDER)

@@ -51,16 +51,6 @@ def test_the_text_holds_question_table_failures_and_figures(write_run: WriteRun)
     assert "![matrix](matrix.png)\n\n*matrix*: Example CPU;" in text
 
 
-def test_equal_results_give_equal_files(write_run: WriteRun, tmp_path: Path) -> None:
-    folder = write_run(RESULTS, png_only("throughput", "speedup", "matrix"))
-    first = make_report([folder], tmp_path / "first", formats=("svg",))
-    second = make_report([folder], tmp_path / "second", formats=("svg",))
-    names = sorted(file.name for file in first.folder.iterdir())
-    assert len(names) == 9
-    for name in names:
-        assert (first.folder / name).read_bytes() == (second.folder / name).read_bytes(), name
-
-
 def test_a_newest_run_without_times_names_the_one_that_has_them(
     write_run: WriteRun, capsys: pytest.CaptureFixture[str]
 ) -> None:

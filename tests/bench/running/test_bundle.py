@@ -274,6 +274,7 @@ def test_a_key_that_leads_out_of_the_bundle_is_refused(folder: Path, tmp_path: P
         open_bundle(bundle)
 
 
+@pytest.mark.sweep
 def test_a_run_that_a_bundle_goes_on_with_tells_where_the_bundle_was_built(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -177,6 +177,7 @@ def run(
     )
 
 
+@pytest.mark.sweep
 def test_a_run_can_be_gone_on_with_and_comes_back_as_one_file(bundle: Path, there: dict[str, str]) -> None:
     done = run(bundle, there, "--only", "variant=flash")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -159,6 +159,7 @@ def speedups(folder: Path) -> dict[object, bool]:
     return {row.params["block"]: row.speedup is not None for row in rows if row.time_s is not None}
 
 
+@pytest.mark.sweep
 def test_a_baseline_that_is_timed_anew_alone_leaves_the_others_without_speed_up(
     finished: RunSummary, tmp_path: Path
 ) -> None:
@@ -178,6 +179,7 @@ def test_a_baseline_that_is_timed_anew_alone_leaves_the_others_without_speed_up(
     assert not any("without speed-up" in message for message in again.messages)
 
 
+@pytest.mark.sweep
 def test_a_speed_up_over_older_code_of_the_baseline_is_measured_again(
     finished: RunSummary, tmp_path: Path
 ) -> None:

@@ -105,6 +105,7 @@ def test_only_what_came_of_a_full_disk_stops_a_run(failure: WorkerFailure, stops
         assert not stops
 
 
+@pytest.mark.sweep
 def test_a_case_whose_worker_was_killed_from_outside_is_repeated_by_a_resume(
     tmp_path: Path, example_plugin: Path
 ) -> None:

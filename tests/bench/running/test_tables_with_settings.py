@@ -68,6 +68,7 @@ def test_groups_that_are_timed_go_alone_and_others_together() -> None:
     assert list(together(groups, Context(of_the_second))) == groups  # type: ignore[arg-type]
 
 
+@pytest.mark.sweep
 def test_what_is_expected_of_a_problem_is_computed_once_for_groups_side_by_side(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -188,6 +188,7 @@ def test_only_the_unfused_form_moves_scores_between_kernels(stages):
     assert stages("flash", "full")["tiled"].workspace == {}
 
 
+@pytest.mark.sweep
 def test_a_long_causal_problem_takes_less_than_a_second(tmp_path):
     problem = AttentionProblem(heads=2, seq_q=16384, head_dim=64, causal=True)
     case = Case(problem=problem, variant="flash", target=TARGET, params=SIZES)

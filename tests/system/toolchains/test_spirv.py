@@ -145,6 +145,7 @@ done:
 """
 
 
+@pytest.mark.sweep
 def test_numbers_that_are_wrong_every_other_time_come_out_right() -> None:
     for _ in range(10):
         text = re.findall(r"^\s*(%\d+) =", intel.assembly(LOOP_FROM_A_REMAINDER), re.MULTILINE)

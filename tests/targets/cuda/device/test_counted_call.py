@@ -15,6 +15,7 @@ pytest.importorskip("cuda.bindings", reason="install attention-harness[device]")
 SMALL = AttentionProblem(heads=1, seq_q=32, seq_kv=32, head_dim=16, dtype="f16")
 
 
+@pytest.mark.sweep
 def test_the_second_call_lies_between_the_marks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from harness.targets.cuda.device import counted_call
     from harness.targets.gpu.executable import GpuCall
