@@ -41,6 +41,7 @@ def test_letters_that_a_terminal_does_not_have_are_escaped() -> None:
     assert done.stdout.isascii()
 
 
+@pytest.mark.sweep
 def test_a_run_whose_progress_nobody_reads_any_more_ends_and_keeps_what_it_has(tmp_path: Path) -> None:
     """As of `harness check … 2>&1 | head -1`: the case's own line finds no reader."""
     words = [sys.executable, "-m", "harness", *CHECK, "--out", str(tmp_path)]

@@ -32,6 +32,7 @@ def test_every_bug_is_planted_in_one_place(tmp_path: Path) -> None:
         planted(bug, tmp_path / str(number))
 
 
+@pytest.mark.sweep
 def test_every_bug_has_one_case() -> None:
     for bug in BUGS:
         case_of(bug)

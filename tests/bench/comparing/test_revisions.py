@@ -84,6 +84,7 @@ def test_the_runs_that_were_just_made_are_compared_whatever_else_lies_there(tmp_
     assert told[-1] == ALL_IDENTICAL
 
 
+@pytest.mark.sweep
 def test_no_clone_outlives_a_comparison_that_is_ended(tmp_path: Path) -> None:
     """A signal removes clones at once; after a kill the next comparison does.  The run ends with either."""
     repository = tmp_path / "repository"

@@ -229,6 +229,7 @@ def test_nothing_is_run_after_a_mistake(
     assert not list(bundle.parent.glob("sweep-results*"))
 
 
+@pytest.mark.sweep
 def test_packages_that_the_machine_lacks_are_named(bundle: Path, there: dict[str, str]) -> None:
     script = bundle / "run.sh"
     script.write_text(script.read_text().replace('provided="', 'provided="no-such-package ', 1))

@@ -49,6 +49,7 @@ def add(wheels: Path, *lines: str, provided: tuple[str, ...] = ()) -> set[str]:
     return add_wheels(map(Requirement, lines), OfflineMachine("3.12", frozenset(provided)), wheels)
 
 
+@pytest.mark.sweep
 def test_what_packages_need_in_turn_is_there_in_wheels_for_that_machine(index: Path, wheels: Path) -> None:
     write_wheel(index, "first", "1", "second>=2", "older; python_version < '3.12'", "plots; extra == 'plots'")
     write_wheel(index, "second", "1")

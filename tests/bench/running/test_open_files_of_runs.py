@@ -27,6 +27,7 @@ def few_files() -> Iterator[int]:
     resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
+@pytest.mark.sweep
 def test_a_group_raises_the_soft_limit_for_as_long_as_it_runs(few_files: int, tmp_path: Path) -> None:
     results = run(GROUP, tmp_path, Quiet()).results
     assert [row.status for row in results] == [Status.PASSED] * 4

@@ -97,6 +97,7 @@ def test_all_that_a_build_started_ends_with_its_time(children_file: Path) -> Non
     assert ended(processes)
 
 
+@pytest.mark.sweep
 def test_what_a_killed_build_leaves_is_below_the_cache_and_goes_with_the_next(
     children_file: Path, tmp_path: Path
 ) -> None:

@@ -362,6 +362,7 @@ def test_rounds_of_other_cases_and_keys_are_not_taken_up(finished: RunSummary, t
     assert [row.samples for row in summary.results[:2]] == [4, 4]
 
 
+@pytest.mark.sweep
 def test_rows_of_another_parameter_set_of_the_baseline_are_compared_again(
     finished: RunSummary, tmp_path: Path
 ) -> None:

@@ -160,6 +160,7 @@ class CheckCounter(Quiet):
         self.going_on.discard(case.id)
 
 
+@pytest.mark.sweep
 def test_without_timings_as_many_checks_go_on_as_there_are_jobs(tmp_path: Path) -> None:
     jobs = 3
     variants = ["hang", "segfault", "numpy-attention", "wrong", "raises"]

@@ -180,6 +180,7 @@ print(os.waitstatus_to_exitcode(os.wait()[1]))
 """
 
 
+@pytest.mark.sweep
 def test_a_process_has_one_number_of_threads_and_its_forks_none():
     script = [sys.executable, "-c", THREADS_OF_A_PROCESS]
     done = subprocess.run(script, capture_output=True, text=True, check=False)
