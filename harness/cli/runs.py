@@ -1,6 +1,9 @@
 """From the options of a command to a run, and from a run to its report."""
 
+import contextlib
+import importlib
 import sys
+import threading
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,6 +91,7 @@ def executed(
     if junit is not None:
         ensure_writable_file(junit, "--junit")
     try:
+        import_drawing_ahead()
         summary = run_experiment(
             plan.experiment,
             plan.cases,
@@ -129,6 +133,17 @@ def not_timed(results: "Iterable[Result]") -> list[str]:
         cases = f"{counted(count, 'case')} executed by {EMULATING.get(executor, executor)}"
         lines.append(f"{target}: {'; '.join(filter(None, [reason, cases]))}, which measures no time")
     return lines
+
+
+def import_drawing_ahead() -> None:
+    """Import what draws a report in a thread of its own, while workers start, build and check."""
+
+    def import_all() -> None:
+        with contextlib.suppress(Exception):  # who draws says it
+            importlib.import_module("matplotlib.backends.backend_svg")
+            importlib.import_module("harness.reporting.html.page").compile_templates()
+
+    threading.Thread(target=import_all, name="imports", daemon=True).start()
 
 
 def report_run(summary: "RunSummary") -> None:
