@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from harness.results.result import TIMING_FIELDS
 from harness.results.run_folder import RunFolder
 from harness.results.timing_rounds import SAMPLE_COLUMNS, samples_frame
+from harness.system.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,17 +22,20 @@ def tidy_samples(runs: Runs) -> pd.DataFrame:
     """Return a row for each sample that the rows of runs are made of, with what these say of their cases.
 
     What is of the sample itself are `start`, `round`, `time_s`, `tflops`, `load`, what a device told, and
-    `speedup`, over the baseline in the same round.
+    `speedup`, over the baseline in the same round.  Raises `InputError` where no case has a sample.
     """
     import pandas as pd
 
-    return pd.concat(
+    samples = pd.concat(
         [
             _samples_of(RunFolder.open(folder), runs.frame[runs.frame["run"] == name])
             for folder, name in zip(runs.folders, runs.names, strict=True)
         ],
         ignore_index=True,
     )
+    if samples.empty:
+        raise InputError(f"{runs.folders[0]}: found no timing sample of these cases, expected some")
+    return samples
 
 
 def _samples_of(run: RunFolder, rows: pd.DataFrame) -> pd.DataFrame:

@@ -145,3 +145,8 @@ def test_arguments_that_cannot_be_are_named(run: Path, arguments: dict[str, Any]
     with pytest.raises(InputError) as raised:
         harness.draw(**{"figure": "throughput", "run": run, **arguments})
     assert message in str(raised.value)
+
+
+def test_a_run_without_samples_is_one_line(write_run: WriteRun) -> None:
+    with pytest.raises(InputError, match="found no timing sample of these cases"):
+        harness.tidy(write_run([make_result("flash")]))

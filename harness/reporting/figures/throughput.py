@@ -11,7 +11,7 @@ from harness.reporting.figures.published_overlay import is_far_above, looks_of_p
 from harness.reporting.figures.roofs import best_peaks
 from harness.reporting.figures.style import DOTTED, SeriesStyle
 from harness.reporting.frames import units_of
-from harness.reporting.published.points import SOURCE, published_points, sources
+from harness.reporting.published.points import SOURCE, named, published_points, sources
 from harness.reporting.units import GFLOPS, TFLOPS, significant
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ class Throughput(SizeFigure):
         """Return the chosen rows with the ends of their rates: the shortest time is the highest rate."""
         require_times(frame)
         rows = choose_rows(frame, settings)
+        if SOURCE in rows:
+            rows = named(rows, settings.published_devices, settings.published_implementations)
         work = rows["tflops"] * rows["time_s"]
         return rows.assign(tflops_low=work / rows["time_high_s"], tflops_high=work / rows["time_low_s"])
 

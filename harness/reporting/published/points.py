@@ -44,10 +44,16 @@ def published_points(
     import pandas as pd
 
     tables = [points_of_package()] * with_package + ([points_of_file(Path(file))] if file else [])
-    points = pd.concat(tables, ignore_index=True)
+    return named(pd.concat(tables, ignore_index=True), devices, implementations)
+
+
+def named(
+    points: pd.DataFrame, devices: Sequence[str] | None, implementations: Sequence[str] | None
+) -> pd.DataFrame:
+    """Return the points whose device and implementation contain one of the given words each."""
     for key, words in (("device", devices), ("implementation", implementations)):
         if words is not None:
-            names = points[key].str.casefold()
+            names = points[key].astype(object).fillna("").str.casefold()
             points = points[[any(word.casefold() in name for word in words) for name in names]]
     return points
 
