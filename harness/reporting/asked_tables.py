@@ -123,7 +123,8 @@ def asked_table(
         if name not in frame:
             raise InputError(f"--table: {unknown_name('column', name, map(str, frame.columns))}")
     chosen = frame if where is None else _chosen(frame, where)
-    shown = [_value(chosen, name) for name in values or ("throughput",)]
+    each = [_value(chosen, name) for name in values or ("throughput",)]
+    shown = list({value.header: value for value in each}.values())
     _require_one_row_a_cell(chosen, [*rows, *columns])
     texts = grid_of(chosen, rows, columns, shown)
     words = [*rows, *(["by", *columns] if columns else []), *(value.name for value in shown)]

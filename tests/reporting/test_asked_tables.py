@@ -136,3 +136,8 @@ def test_names_from_elsewhere_are_no_formula_and_leave_no_folder(write_run: Writ
     assert status == 0
     (file,) = folder.glob("*.csv")
     assert "'=cmd|x" in file.read_text()
+
+
+def test_a_value_that_is_asked_for_twice_stands_once(write_run: WriteRun) -> None:
+    _, folder = ask(write_run, rows(), "variant by seq", "--values", "gflops,throughput")
+    assert written(folder, "md").count("throughput (GFLOP/s)") == 1

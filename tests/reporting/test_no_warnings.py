@@ -8,7 +8,6 @@ import pytest
 from rows_of_all_figures import drawable
 from synthetic_results import WriteRun, make_result
 
-import harness
 from harness import plugins
 from harness.__main__ import main
 from harness.results.result import Result
@@ -55,6 +54,5 @@ def test_every_way_to_a_report_is_free_of_warnings(
         assert main(["report", run, *figures, "--published", "--out", out]) in (0, 1)
         assert main(["report", run, "--figure", "throughput", "--published", "--set", "style=bars"]) == 0
         assert main(["report", run, "--table", "variant by seq", "--values", "gflops,speedup"]) == 0
-        harness.tidy(run)
     assert [str(entry.message) for entry in told] == []
     assert "Warning" not in capsys.readouterr().err

@@ -39,6 +39,7 @@ def run(write_run: WriteRun) -> Path:
     return folder
 
 
+@pytest.mark.filterwarnings("error")
 def test_long_form_has_a_row_for_each_sample(run: Path) -> None:
     samples = harness.tidy(run)
     assert len(samples) == 2 * 2 * STARTS * ROUNDS
