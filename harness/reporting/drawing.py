@@ -6,23 +6,27 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness import plugins
 from harness.experiment.figure_settings import parse_settings
 from harness.reporting.captions import figure_caption
 from harness.reporting.figures.base import Figure, NothingToDraw, Unreadable, file_content
 from harness.reporting.figures.origin import origin_of
+from harness.reporting.figures.own_axes import drawn_on
 from harness.reporting.latex import plot_data
 from harness.reporting.runs import Runs
 from harness.system.errors import HarnessError, InputError, message_of, one_line
 from harness.system.storage.replacing import replaced
 from harness.system.validation import unknown_name
 
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
 DATA = "dat"
 """Ending of the table of a figure's numbers."""
-PUBLISHED = "published"
-"""The setting of figures that can overlay published points."""
 
 
 @dataclass
@@ -45,11 +49,11 @@ def draw_figures(
     folder: Path,
     formats: Sequence[str],
     *,
-    published: bool = False,
+    overlaid: Mapping[str, Any] | None = None,
 ) -> Drawn:
     """Draw figures with these settings, or all usual ones that apply where none is wanted.
 
-    With `published`, those that can do it overlay what others published.
+    Those that overlay what others published take these settings of it, too: `{"published": True}`.
     Whatever is wrong with one, in its settings or while it is drawn, is a line; the others are drawn.
     """
     drawn = Drawn()
@@ -58,8 +62,9 @@ def draw_figures(
             figure: Figure = plugins.load("figure", name)
             if not wanted and not figure.is_usual:
                 continue
-            overlaid = {PUBLISHED: True} if published and PUBLISHED in figure.settings.model_fields else {}
-            caption, contents = _draw(runs, figure, {**values, **overlaid}, formats)
+            fields = figure.settings.model_fields
+            asked = {key: value for key, value in (overlaid or {}).items() if key in fields}
+            caption, contents = _draw(runs, figure, {**values, **asked}, formats)
         except Exception as error:  # a plugin's, or matplotlib's; no figure may cost the report
             reason = one_line(error)
             if isinstance(error, HarnessError):
@@ -83,14 +88,7 @@ def _draw(
     settings = parse_settings(figure, values)
     frame = runs.frame.copy  # a plugin may change what it gets
     rows = figure.rows(frame(deep=False), settings)
-    facts = figure_caption(
-        rows,
-        runs.manifests,
-        shows_times=figure.shows_times,
-        shows_rates=figure.shows_rates,
-        says_lengths=not figure.has_axis_of_lengths,
-    )
-    caption = f"{figure.reading(settings)} {facts}".strip()
+    caption = _caption(runs, figure, settings, rows)
     drawing = figure.draw(frame(deep=False), settings, caption)
     origin = origin_of(runs, figure.name, values, rows).model_dump_json(exclude_none=True)
     contents = {ending: file_content(drawing, ending, origin) for ending in formats}
@@ -98,6 +96,33 @@ def _draw(
         lines = plot_data(figure.numbers(frame(deep=False), settings), figure.data_columns, origin)
         contents[DATA] = "".join(f"{line}\n" for line in lines).encode()
     return caption, contents
+
+
+def draw_on(runs: Runs, name: str, values: Mapping[str, Any], axes: Sequence[Axes] = ()) -> Drawing:
+    """Draw a figure of runs on axes of a reader's own, one for each panel, or as a drawing with a caption.
+
+    Raises `InputError` for settings that cannot be, and for another number of axes; else as `Figure.draw`.
+    """
+    figure: Figure = plugins.load("figure", name)
+    check_wanted(runs, {name: values})
+    settings, frame = parse_settings(figure, values), runs.frame.copy
+    if axes:
+        with drawn_on(axes):
+            return figure.draw(frame(deep=False), settings, "")
+    rows = figure.rows(frame(deep=False), settings)
+    return figure.draw(frame(deep=False), settings, _caption(runs, figure, settings, rows))
+
+
+def _caption(runs: Runs, figure: Figure, settings: Any, rows: pd.DataFrame) -> str:
+    """Return what stands below a figure that draws these rows."""
+    facts = figure_caption(
+        rows,
+        runs.manifests,
+        shows_times=figure.shows_times and bool(runs.manifests),
+        shows_rates=figure.shows_rates and bool(runs.manifests),
+        says_lengths=not figure.has_axis_of_lengths,
+    )
+    return f"{figure.reading(settings)} {facts}".strip()
 
 
 def check_wanted(runs: Runs, wanted: Mapping[str, Mapping[str, Any]]) -> None:

@@ -86,6 +86,8 @@ def redraw_line(origin: Origin, found_runs: Sequence[FoundRun | None], file: Pat
         str(now.folder.path) if now is not None else f"{run.experiment}/{run.run}"
         for run, now in zip(origin.runs, found_runs, strict=True)
     ]
+    if origin.published_only is not None:
+        folders = ["--published-only", origin.published_only]
     labels = [f"--label={run.label}" for run in origin.runs if run.label is not None]
     assignments = [*_assignments(origin.settings), *(f"{name}=" for name in origin.unset)]
     settings = [word for setting in assignments for word in ("--set", setting)]

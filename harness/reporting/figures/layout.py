@@ -10,10 +10,11 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from harness.reporting.captions import FIXED_LENGTH, forms_in_words
 from harness.reporting.figures.base import FigureSettings, Unreadable
+from harness.reporting.figures.own_axes import label_axes, own_axes
 from harness.reporting.figures.style import CAPTION_SIZE, FONT_SIZES
 from harness.reporting.frames import (
     PROBLEM_COLUMNS,
@@ -126,10 +127,13 @@ def new_drawing(
 
     Above the panels stand the settings' title and a `legend` of texts and handles; below them the `notes` and
     the caption.  `labels` are those of the outer axes.  A panel's height in inches includes heading, ticks
-    and label.
+    and label.  On axes of a reader's own there is neither caption nor title.
     """
     from matplotlib.figure import Figure as Drawing
 
+    if on_axes := own_axes():
+        label_axes(on_axes, [panel.heading for panel in grid.panels], legend or {}, labels)
+        return cast("Drawing", on_axes[0].get_figure(root=True)), on_axes
     width = settings.inches
     text = wrap(" ".join([*notes, caption]), width - 0.15, CAPTION_SIZE) if settings.caption else ""
     entries = {wrap(name, width - HANDLE, LEGEND_SIZE): handle for name, handle in (legend or {}).items()}

@@ -74,6 +74,8 @@ class Origin(_Part):
     """As an experiment, or `--set`, gives them."""
     unset: tuple[str, ...] = ()
     """Settings of the runs' own experiments that the figure was drawn without."""
+    published_only: str | None = None
+    """The experiment whose problems it shows published points of, without any run."""
     runs: tuple[RunOrigin, ...]
     row_count: int
     rows: tuple[RowOrigin, ...]
@@ -86,6 +88,7 @@ def origin_of(runs: Runs, figure: str, settings: Mapping[str, Any], rows: pd.Dat
         figure=figure,
         settings=dict(settings),
         unset=tuple(name for name in runs.figures.get(figure, {}) if name not in settings),
+        published_only=None if runs.manifests else str(rows["experiment"].iloc[0]),
         runs=tuple(_run_origins(runs)),
         row_count=len(rows),
         rows=tuple(_row_origins(rows)) if len(rows) <= MOST_ROWS else (),

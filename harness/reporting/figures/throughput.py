@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Literal
 from harness.reporting.figures.base import choose_rows, require_times
 from harness.reporting.figures.layout import add_to_heading
 from harness.reporting.figures.over_sizes import Scale, SizeFigure, SizeSettings
-from harness.reporting.figures.published_overlay import is_far_above, with_published
+from harness.reporting.figures.published_overlay import is_far_above, looks_of_published, with_published
 from harness.reporting.figures.roofs import best_peaks
 from harness.reporting.figures.style import DOTTED, SeriesStyle
 from harness.reporting.frames import units_of
-from harness.reporting.published.points import published_points
+from harness.reporting.published.points import SOURCE, named, published_points, sources
 from harness.reporting.units import GFLOPS, TFLOPS, significant
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ class ThroughputSettings(SizeSettings):
     """Vertical axis; `auto` is GFLOP/s or TFLOP/s by magnitude."""
     published: bool = False
     """Whether published points of the measured problems are overlaid."""
+    published_file: str | None = None
+    """A reader's own table of published points, a CSV file, whose points are overlaid."""
     published_devices: tuple[str, ...] | None = None
     """Of devices whose names contain one of these words; of all if not given."""
     published_implementations: tuple[str, ...] | None = None
@@ -55,6 +57,8 @@ class Throughput(SizeFigure):
         """Return the chosen rows with the ends of their rates: the shortest time is the highest rate."""
         require_times(frame)
         rows = choose_rows(frame, settings)
+        if SOURCE in rows:
+            rows = named(rows, settings.published_devices, settings.published_implementations)
         work = rows["tflops"] * rows["time_s"]
         return rows.assign(tflops_low=work / rows["time_high_s"], tflops_high=work / rows["time_low_s"])
 
@@ -73,7 +77,7 @@ class Throughput(SizeFigure):
             f"{name} ({unit.symbol})",
             unit.factor,
             ends,
-            notes=(INTERVAL_NOTE,),
+            notes=(INTERVAL_NOTE,) if rows["time_low_s"].notna().any() else (),
             as_bars=as_bars,
             is_logarithmic=is_logarithmic,
         )
@@ -82,10 +86,17 @@ class Throughput(SizeFigure):
         self, rows: pd.DataFrame, settings: ThroughputSettings, x: str
     ) -> tuple[pd.DataFrame, dict[str, SeriesStyle], list[str]]:
         """Return the rows with those that others published, which are rates and not overlaid on times."""
-        if settings.y == "time" or not settings.published:
+        if SOURCE in rows:  # nothing else was asked for
+            return rows, looks_of_published(set(map(str, rows["label"]))), [sources(rows)]
+        if settings.y == "time" or not (settings.published or settings.published_file):
             return rows, {}, []
-        points = published_points(settings.published_devices, settings.published_implementations)
-        return with_published(rows, points)
+        points = published_points(
+            settings.published_devices,
+            settings.published_implementations,
+            settings.published_file,
+            with_package=settings.published,
+        )
+        return with_published(rows, points, x)
 
     def add_to_panel(self, axes: Axes, panel: pd.DataFrame, x: str, scale: Scale, rows: pd.DataFrame) -> None:
         """Draw the best peak of each device as a line where it is near, and write it below the heading."""
