@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from harness.problem.attention_problem import FLOP_CONVENTION
-from harness.reporting.captions import FIXED_LENGTH
+from harness.reporting.captions import FIXED_LENGTH, LONGER
 from harness.reporting.frames import PROBLEM_COLUMNS, RUN_COLUMNS, RUN_LABEL
 from harness.system.status import Status
 
@@ -21,7 +21,7 @@ OUT_OF_MEMORY = "OOM"
 PROBLEM = ("dtype", "batch", "heads", "kv_heads", "seq_q", "head_dim", "causal", "sinks")
 """Columns of results that a measured row and a point of its problem agree in."""
 PLAIN_MASKS = ("full", "causal", "causal-top-left")
-PLACE = {*PROBLEM, *PROBLEM_COLUMNS, *RUN_COLUMNS, RUN_LABEL, FIXED_LENGTH, "seq", "skew"}
+PLACE = {*PROBLEM, *PROBLEM_COLUMNS, *RUN_COLUMNS, RUN_LABEL, FIXED_LENGTH, LONGER, "seq", "skew"}
 """Columns that a point has from the measured row of its problem."""
 SOURCE = "source"
 """Column that says who published a row; measured rows have none."""
