@@ -356,7 +356,7 @@ def _keep_values_inside(axes: Axes) -> None:
             text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.5})
             if is_above:
                 text.set(va="top")
-                text.xyann = (0, -2)
+                text.xyann = (0, -4)
 
 
 def _cut_off(rows: pd.DataFrame, scale: Scale) -> list[str]:
