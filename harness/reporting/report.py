@@ -31,7 +31,7 @@ from harness.reporting.panel_tables import (
     rich_panel,
 )
 from harness.reporting.published.alone import published_alone
-from harness.reporting.runs import Runs, read_runs
+from harness.reporting.runs import Runs, read_runs, with_names
 from harness.reporting.summary_columns import summary_title
 from harness.reporting.summary_text import figures_markdown, summary_markdown
 from harness.reporting.tables import rich_table, summarize
@@ -99,10 +99,11 @@ def make_report(
     """
     check_formats(formats)
     runs = read_runs(folders, labels)
-    folder, panels = _report_folder(runs, out), panel_tables(runs.frame)
     wanted = runs.figures if experiment is None else experiment.figures
-    paths = _write(runs, panels, folder, formats, wanted, overlaid=overlaid)
-    print_tables(runs, panels, _console(), by_row=by_row)
+    folder, named = _report_folder(runs, out), with_names(runs, wanted)
+    panels = panel_tables(named.frame)
+    paths = _write(runs, named, panels, folder, formats, wanted, overlaid=overlaid)
+    print_tables(named, panels, _console(), by_row=by_row)
     return paths
 
 
@@ -208,6 +209,7 @@ def _report_folder(runs: Runs, out: str | Path | None) -> Path:
 
 def _write(
     runs: Runs,
+    named: Runs,
     panels: Sequence[PanelTable],
     folder: Path,
     formats: Sequence[str],
@@ -215,22 +217,25 @@ def _write(
     *,
     overlaid: Mapping[str, Any] | None,
 ) -> ReportPaths:
-    """Write the tables, then draw the figures, then write the text again, with the figures, and the page."""
-    text, summary = folder / SUMMARY_MARKDOWN, summarize(runs.frame)
+    """Write the tables, then draw the figures, then write the text again, with the figures, and the page.
+
+    `named` are the runs with the names that series have in tables.
+    """
+    text, summary = folder / SUMMARY_MARKDOWN, summarize(named.frame)
     with _written_to(folder, runs):
         if folder.parent in runs.folders:
             remove_leftovers(folder, LONGEST_REPORT_S)
         folder.mkdir(parents=True, exist_ok=True)
-        tables = summary_markdown(runs, panels, summary)
+        tables = summary_markdown(named, panels, summary)
         write_text(text, tables)
         write_text(
             folder / SUMMARY_LATEX,
-            "".join(f"{line}\n" for line in summary_latex(paper_grid(runs.frame), summary)),
+            "".join(f"{line}\n" for line in summary_latex(paper_grid(named.frame), summary)),
         )
         write_text(folder / RESULTS_CSV, full_csv(runs.frame))
-        drawn = draw_figures(runs, wanted, folder, formats, overlaid=overlaid)
+        drawn = draw_figures(runs, wanted, folder, formats, overlaid=overlaid, has_others=True)
         write_text(text, tables + figures_markdown(drawn))
-        html = _write_page(folder / PAGE, runs, panels, drawn)
+        html = _write_page(folder / PAGE, named, panels, drawn)
     return ReportPaths(
         folder=folder,
         summary_markdown=text,

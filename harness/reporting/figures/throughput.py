@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+import math
+from typing import TYPE_CHECKING, Any, Literal
 
 from harness.reporting.figures.base import choose_rows, require_times
 from harness.reporting.figures.layout import add_to_heading
@@ -78,6 +79,7 @@ class Throughput(SizeFigure):
             unit.factor,
             ends,
             notes=(INTERVAL_NOTE,) if rows["time_low_s"].notna().any() else (),
+            symbol=unit.symbol,
             as_bars=as_bars,
             is_logarithmic=is_logarithmic,
         )
@@ -102,16 +104,21 @@ class Throughput(SizeFigure):
         """Draw the best peak of each device as a line where it is near, and write it below the heading."""
         if scale.column == "time_s":
             return
-        unit = GFLOPS if scale.factor == GFLOPS.factor else TFLOPS
         peaks = best_peaks(panel)
-        for device, peak in peaks.items():
-            whose = f" ({device})" if len(peaks) > 1 else ""
-            is_in_sight = peak <= IN_SIGHT * rows["tflops"].max()
+        devices = {device for device, _ in peaks}
+        highest = min(IN_SIGHT * rows["tflops"].max(), (scale.limits[1] or math.inf) / scale.factor)
+        for (device, dtype), peak in peaks.items():
+            whose = f" ({device})" if len(devices) > 1 else ""
+            is_in_sight = peak <= highest
             add_to_heading(
                 axes,
-                f"{'dotted: ' if is_in_sight else ''}measured peak {significant(peak * unit.factor)} "
-                f"{unit.symbol}{whose}{'' if is_in_sight else ', above this scale'}",
+                f"{'dotted: ' if is_in_sight else ''}measured {f'{dtype} peak'.lstrip()} "
+                f"{'up to ' * (x == 'threads')}{significant(peak * scale.factor)} {scale.symbol}{whose}"
+                f"{'' if is_in_sight else ', above this scale'}",
             )
-            if is_in_sight:
-                height = peak * unit.factor
-                axes.axhline(height, color="0.35", linewidth=0.8, linestyle=DOTTED, gid="peak")
+            look: dict[str, Any] = {"color": "0.35", "linewidth": 0.8, "linestyle": DOTTED, "gid": "peak"}
+            if is_in_sight and x == "threads":
+                of_each = panel.loc[panel["device"].eq(device)].groupby(x)["peak_tflops"].max().astype(float)
+                axes.plot(of_each * scale.factor, **look)
+            elif is_in_sight:
+                axes.axhline(peak * scale.factor, **look)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from harness.problem.attention_problem import FLOP_CONVENTION
-from harness.reporting.captions import FIXED_LENGTH
+from harness.reporting.captions import FIXED_LENGTH, LONGER
 from harness.reporting.frames import PROBLEM_COLUMNS, RUN_COLUMNS, RUN_LABEL
 from harness.reporting.published.table import PlainMask, points_of_file, points_of_package
 from harness.system.plurals import counted
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PROBLEM = ("dtype", "batch", "heads", "kv_heads", "seq_q", "head_dim", "head_dim_v", "causal", "sinks")
 """Columns of results that a measured row and a point of its problem agree in."""
-PLACE = {*PROBLEM, *PROBLEM_COLUMNS, *RUN_COLUMNS, RUN_LABEL, FIXED_LENGTH, "seq", "skew"}
+PLACE = {*PROBLEM, *PROBLEM_COLUMNS, *RUN_COLUMNS, RUN_LABEL, FIXED_LENGTH, LONGER, "seq", "skew"}
 """Columns that a point has from the measured row of its problem."""
 SOURCE = "source"
 """Column that says who published a row; measured rows have none."""
