@@ -7,6 +7,7 @@ from pathlib import Path
 
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
 from harness.artifact.code_digests import OWN_PACKAGE, code_digests
+from harness.artifact.stage_names import OBJECT
 from harness.system.digest import digest
 from harness.system.storage.digests import DIGESTS_FILE
 
@@ -37,7 +38,8 @@ def binary_digest(artifact: Artifact, folder: Path) -> str | None:
         return None
     if not isinstance(noted, dict):
         return None
-    others = {ARTIFACT_FILE, *artifact.stage_files.values()}
+    texts = {file for stage, file in artifact.stage_files.items() if stage != OBJECT}
+    others = {ARTIFACT_FILE, *texts}
     code = {name: value for name, value in noted.items() if name not in others}
     if not code:
         return None
