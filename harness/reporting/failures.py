@@ -22,8 +22,8 @@ MOST_LISTED = 100
 OUTCOME_COLUMNS = ("status", "variant", "label", "phase", "reason", "rerun")
 NO_REASON = "no reason recorded"
 IN_THE_CSV = "results.csv lists them all"
-LOG = re.compile(r" \(log: [^()]*\)$")
-"""Where a case's own log lies, behind its reason."""
+OF_ONE_CASE = re.compile(r" \(log: [^()]*\)$| at 0x[0-9a-f]+")
+"""What reasons of one error differ in: where a case's own log lies, and addresses."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class Failure:
     """The command that repeats the first of them."""
 
 
-def without_log(reason: str) -> str:
-    """Return a reason without the place of its case's log."""
-    return LOG.sub("", reason)
+def error_in(reason: str) -> str:
+    """Return a reason without what another case's of the same error differs in."""
+    return OF_ONE_CASE.sub("", reason)
 
 
 def failures_of(frame: pd.DataFrame, most: int = MOST_LISTED) -> list[Failure]:
@@ -68,7 +68,7 @@ def failures_of(frame: pd.DataFrame, most: int = MOST_LISTED) -> list[Failure]:
 def _with_errors(rows: pd.DataFrame) -> pd.DataFrame:
     """Return rows with the number of the error that they share with others, in order of appearance."""
     reasons = rows["reason"].fillna(NO_REASON).astype(str)
-    rows = rows.assign(reason=reasons, why=reasons.map(without_log), label=rows["label"].astype(str))
+    rows = rows.assign(reason=reasons, why=reasons.map(error_in), label=rows["label"].astype(str))
     return rows.assign(error=numbered(rows, ["status", "variant", "phase", "why"]))
 
 

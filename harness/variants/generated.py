@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from pydantic import Field, InstanceOf, TypeAdapter
+from pydantic import Field
 
 from harness.artifact.artifact import Artifact
 from harness.problem.attention_problem import AttentionProblem
@@ -26,9 +26,6 @@ from harness.variants.tiling import Tiling
 
 if TYPE_CHECKING:
     from mlir import ir
-
-
-STEPS: TypeAdapter[list[Step]] = TypeAdapter(list[InstanceOf[Step]])
 
 
 @dataclass(frozen=True)
@@ -53,13 +50,11 @@ class TileParameters(Parameters):
     their loops depends on the point, as under a causal mask; `row-major`, head by head."""
 
 
-def require_module(case: Case, payload: object) -> None:
-    """Raise `PluginError` for a payload that is no MLIR module."""
-    from mlir import ir
-
-    if not isinstance(payload, ir.Module):
-        found = type(payload).__name__
-        raise PluginError(f"variant {case.variant!r}: payload: found {found}, expected an mlir.ir.Module")
+def require(case: Case, member: str, answer: object, expected: type) -> None:
+    """Raise `PluginError` for what a variant's member must not answer."""
+    if not isinstance(answer, expected):
+        found, wanted = type(answer).__name__, expected.__name__
+        raise PluginError(f"variant {case.variant!r}: {member}: found {found}, expected {wanted}")
 
 
 def _shifted(power: int) -> Step:
@@ -135,13 +130,15 @@ class GeneratedVariant(Variant):
     def kernels(self, case: Case, record: StageRecord | None = None) -> "ir.Module":
         """Return the tiled kernels of a case; an MLIR context is current."""
         import_rewrites()
+        from mlir import ir
+
         started = time.perf_counter()
         grid_order(case.target)
         tiling = self.tiling(case)
         first, steps = self._way(self.computed(case), tiling)
         with raised_in(f'step "{first.name}"'):
             module = self.payload(tiling)
-        require_module(case, module)
+        require(case, "payload", module, ir.Module)
         if record is not None:
             record.note(first.name, started, module)
         apply(steps, module, record)
@@ -167,7 +164,9 @@ class GeneratedVariant(Variant):
         if plugins.target(case.target).tiles_keys(case):
             return INITIAL, self.outer_schedule(case, tiling)
         with plugins.asked("variant", case.variant, "its steps (schedule)"):
-            steps = STEPS.validate_python(self.schedule(tiling, self._parameters(case)))
+            steps = list(self.schedule(tiling, self._parameters(case)))
+        for step in steps:
+            require(case, "schedule", step, Step)
         return PAYLOAD, [_shifted(tiling.probability_shift), *steps] if tiling.probability_shift else steps
 
     def source(self, case: Case) -> str:

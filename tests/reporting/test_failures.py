@@ -63,7 +63,7 @@ def test_failures_of_one_reason_are_one_entry_with_their_number_and_a_command_th
             variant,
             seq,
             target=target,
-            reason=f"{reason} (log: logs/{seq}.log)",
+            reason=f"{reason} at 0x{seq:x} (log: logs/{seq}.log)",
             rerun=f"rerun {seq}",
             **shared,
         )

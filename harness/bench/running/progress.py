@@ -12,7 +12,7 @@ from rich.table import Column
 from rich.text import Text
 
 from harness.problem.case import Case
-from harness.reporting.failures import without_log
+from harness.reporting.failures import error_in
 from harness.reporting.units import beside_limit, interval, is_wide, scaled, time_unit
 from harness.results.result import Result
 from harness.system.plurals import counted
@@ -87,7 +87,7 @@ class Reasons:
         """One has, and maybe not passed."""
         self._left -= 1
         if result.reason:
-            self._cases.setdefault((result.phase, without_log(result.reason)), []).append((case, result))
+            self._cases.setdefault((result.phase, error_in(result.reason)), []).append((case, result))
 
     def lines(self) -> Iterator[str]:
         """Yield what nothing else tells, with the command that repeats the first case of each reason."""
