@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from harness import plugins
 from harness.artifact.artifact import Artifact
 from harness.bench.building.returned_artifact import with_choices
+from harness.codegen.dialect.context import mlir_context
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.system.errors import BuildError, PluginError, UnsupportedError
@@ -14,7 +16,7 @@ from harness.targets.base import TileSizes
 from harness.variants.base import Parameters
 from harness.variants.flash import Flash
 from harness.variants.generated import TileParameters
-from harness.variants.schedule import Step
+from harness.variants.schedule import StageRecord, Step
 from harness.variants.tiling import Tiling
 
 PROBLEM = AttentionProblem(heads=1, seq_q=128, head_dim=32, dtype="f16")
@@ -96,3 +98,14 @@ def test_an_answer_of_another_type_names_the_member(member: str, given: object, 
     variant = type("Odd", (Flash,), {member: given})()
     with pytest.raises(PluginError, match=f"variant 'own'.*{found}"):
         variant.source(Case(problem=PROBLEM, variant="own", target="cpu:avx2"))
+
+
+@pytest.mark.parametrize("target", ["cpu:avx2", "cuda:sm_80"])
+@pytest.mark.parametrize("name", ["flash", "naive", "unfused"])
+def test_the_harnesss_own_variants_make_the_tiles_that_they_are_asked_for(name: str, target: str) -> None:
+    variant, case = plugins.variant(name), Case(problem=PROBLEM, variant=name, target=target)
+    record = StageRecord()
+    with mlir_context():
+        variant.kernels(case, record)  # type: ignore[attr-defined]
+    tiling = variant.tiling(case)  # type: ignore[attr-defined]
+    assert record.tiles == {"tile_q": tiling.query, "tile_kv": tiling.key}
