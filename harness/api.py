@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from harness.artifact.artifact import Artifact, StaticMetrics
 from harness.artifact.bound_call import Executable
 from harness.artifact.checked_executable import CheckedExecutable
+from harness.artifact.stage_names import stage_called
 from harness.experiment.case_settings import complete_case
 from harness.problem.arguments import CALL_FIELDS, ArrayLike, as_array, problem_of
 from harness.problem.attention_problem import OPERANDS, AttentionProblem
@@ -63,15 +64,17 @@ class BuiltArtifact:
         return tuple(self.artifact.stage_files)
 
     def stage(self, name: str) -> str:
-        """Return a stage's output as text.
+        """Return a stage's output as text; a stage may be called by another name, as `ptx` for `assembly`.
 
         Raises:
             InputError: there is no such stage, or its output cannot be read or is not text.
         """
-        if not isinstance(name, str) or name not in self.artifact.stage_files:
+        files = self.artifact.stage_files
+        called = stage_called(name, files) if isinstance(name, str) else None
+        if called is None:
             raise InputError(f"stage: found {shown(name)}, expected one of {', '.join(self.stages)}")
         try:
-            return (self.folder / self.artifact.stage_files[name]).read_text(encoding="utf-8")
+            return (self.folder / files[called]).read_text(encoding="utf-8")
         except OSError as error:
             raise InputError(f"stage: {self.folder}: {name!r} cannot be read: {error.strerror}") from error
         except UnicodeDecodeError as error:

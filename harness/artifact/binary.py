@@ -7,6 +7,7 @@ from pathlib import Path
 
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
 from harness.artifact.code_digests import OWN_PACKAGE, code_digests
+from harness.artifact.stage_names import OBJECT
 from harness.system.digest import digest
 from harness.system.storage.digests import DIGESTS_FILE
 
@@ -21,15 +22,17 @@ LAUNCHING = (
 """Files and folders of this package that call machine code: a call can become slower by these alone."""
 PACKAGES = ("numpy", "llvmlite", "iree-base-runtime", "cuda-bindings", "intel-opencl-rt")
 """Distributions that these call it through."""
+VARYING = ".vmfb"
+"""The suffix of IREE's modules, which differ between builds of the same code."""
 
 
 def binary_digest(artifact: Artifact, folder: Path) -> str | None:
     """Return a digest of an artifact's machine code, of how it is launched, and of the code that does so.
 
-    The texts of stages are left out: another way to the same code gives the same digest.  A plugin's loader
-    may run them nevertheless, or choose by parameters what it runs: there the content key counts instead,
-    of whatever the case depends on.  None where the code is not in the folder, as that of a library, or the
-    folder does not say what it holds.
+    The texts of stages, and IREE's modules, are left out: another way to the same code gives the same digest.
+    A plugin's loader may run them nevertheless, or choose by parameters what it runs: there the content key
+    counts instead, of whatever the case depends on.  None where the code is not in the folder, as that of a
+    library, or the folder does not say what it holds.
     """
     try:
         noted = json.loads((folder / DIGESTS_FILE).read_text("utf-8"))
@@ -37,7 +40,8 @@ def binary_digest(artifact: Artifact, folder: Path) -> str | None:
         return None
     if not isinstance(noted, dict):
         return None
-    others = {ARTIFACT_FILE, *artifact.stage_files.values()}
+    told = {file for stage, file in artifact.stage_files.items() if stage != OBJECT or file.endswith(VARYING)}
+    others = {ARTIFACT_FILE, *told}
     code = {name: value for name, value in noted.items() if name not in others}
     if not code:
         return None

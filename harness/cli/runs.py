@@ -99,7 +99,7 @@ def executed(
             resume=options.resume,
             timed=timed and plan.experiment.timing.enabled,
             jobs=options.jobs or available_cores(),
-            observer=make_observer(options.plain),
+            observer=make_observer(options.plain, has_report=True),
             command=sys.argv,
             bundle=plan.bundle,
             dump=options.dump,

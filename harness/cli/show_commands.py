@@ -18,7 +18,7 @@ def ir(
         str,
         typer.Argument(
             help="A variant, or a schedule of 'harness list schedules' (schedule:NAME), which takes only "
-            "--stage, --diff, --counts and --set.",
+            "--stage, --diff, --counts, --out and --set.",
             metavar="VARIANT",
         ),
     ],
@@ -40,6 +40,14 @@ def ir(
             help="What bounds the machine code's main loop in a model, instruction by instruction.",
         ),
     ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            parser=given_path,
+            metavar="FILE",
+            help="Write the output of --stage there, such as the bytes of the stage object.",
+        ),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -75,17 +83,17 @@ def ir(
             title = f"{variant} · {target} · {problem.describe()}"
             built = build(problem, variant=variant, target=target, params=params, **target_options)
             if bounds:
-                typer.echo(bounds_text(built, other_options=bool(stage or diff or counts)))
+                typer.echo(bounds_text(built, other_options=bool(stage or diff or counts or out)))
                 return
             subject = build_subject(built)
     except HarnessError as error:
         reached = failed_subject(title, error)
         names = [output.name for output in reached.stages]
         if names and not bounds and (stage is None or stage in names):
-            show(reached, stage=stage, diff=diff, counts=counts)
+            show(reached, stage=stage, diff=diff, counts=counts, out=out)
             sys.stdout.flush()
         raise
-    show(subject, stage=stage, diff=diff, counts=counts)
+    show(subject, stage=stage, diff=diff, counts=counts, out=out)
 
 
 @app.command(short_help="Show which lane holds what of a matrix instruction's operands.")

@@ -42,7 +42,7 @@ def check_support(answers: Sequence[Support], out: Path, jobs: int | None, *, pl
     summary = check_forms(
         form_cases(answers),
         out=out,
-        observer=make_observer(plain),
+        observer=make_observer(plain, has_report=True),
         command=sys.argv,
         jobs=jobs or available_cores(),
     )

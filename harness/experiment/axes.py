@@ -19,7 +19,8 @@ from pydantic import (
     model_validator,
 )
 
-from harness.problem.attention_problem import AttentionProblem, Size
+from harness.problem.attention_fields import Size
+from harness.problem.attention_problem import AttentionProblem
 from harness.problem.fields import UNLIMITED, ProblemField, problem_fields
 from harness.system.errors import InputError
 from harness.system.validation import each_once, plain_entries, shown

@@ -22,7 +22,7 @@ def bounds_text(built: "BuiltArtifact", *, other_options: bool = False) -> str:
     Raises `Unmodelled` without a model of the target, or of this code, or without its tools.
     """
     if other_options:
-        raise InputError("--bounds: expected without --stage, --diff and --counts")
+        raise InputError("--bounds: expected without --stage, --diff, --counts and --out")
     from harness import plugins
 
     artifact = built.artifact

@@ -3,14 +3,17 @@
 import difflib
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console
 from rich.syntax import Syntax
 
+from harness.artifact.stage_names import stage_called
 from harness.codegen.costs.costs import Costs, NotCountable
 from harness.ir_view import tables
 from harness.ir_view.stage_output import StageOutput
 from harness.ir_view.subject import Subject
+from harness.results.output_folder import ensure_writable_file
 from harness.system.errors import InputError
 from harness.system.validation import suggestion
 
@@ -28,9 +31,10 @@ def show(
     stage: str | None = None,
     diff: bool = False,
     counts: bool = False,
+    out: Path | None = None,
     console: Console | None = None,
 ) -> None:
-    """Print a table of all stages, or the text of one `stage`.
+    """Print a table of all stages, or the text of one `stage`; or write what it gives to the file `out`.
 
     With `diff` print how the stage differs from the one before, with `counts` what a call executes and moves,
     of one stage also how often each operation occurs.  Raises `InputError` for a stage that is not there.
@@ -41,6 +45,11 @@ def show(
     if not stages:
         raise InputError(f"{subject.title}: its build keeps no stages")
     chosen = None if stage is None else position_of(stage, stages)
+    if out is not None:
+        if chosen is None or diff or counts:
+            raise InputError("--out: expected with --stage, and without --diff and --counts")
+        _write(stages[chosen], out)
+        return
     if diff:
         _print_difference(console, stages, chosen)
     if counts:
@@ -53,19 +62,30 @@ def show(
         if subject.metrics:
             console.print(subject.metrics, markup=False, soft_wrap=True)
         return
-    text = stages[chosen].text
-    if text is None:
-        raise InputError(f"--stage {stage}: its output is binary")
-    print_source(console, stages[chosen])
+    if stages[chosen].text is None:
+        size = f"{len(stages[chosen].data):,} bytes"
+        console.print(f"{stages[chosen].file}: {size}; --out FILE writes them", soft_wrap=True)
+    else:
+        print_source(console, stages[chosen])
 
 
 def position_of(name: str, stages: Sequence[StageOutput]) -> int:
     """Return the number of a stage from 0; raises `InputError` naming the stages that exist."""
     names = [stage.name for stage in stages]
-    if name not in names:
+    called = stage_called(name, {stage.name: stage.file for stage in stages})
+    if called is None:
         hint = suggestion(name, names)
         raise InputError(f"--stage: found {name!r}{hint}, expected one of {', '.join(names)}")
-    return names.index(name)
+    return names.index(called)
+
+
+def _write(stage: StageOutput, out: Path) -> None:
+    """Write what a stage has put out to a file."""
+    data = stage.data if stage.text is None else stage.text.encode()
+    try:
+        ensure_writable_file(out, "--out").write_bytes(data)
+    except OSError as error:
+        raise InputError(f"--out {out}: {error.strerror}") from error
 
 
 def print_source(console: Console, stage: StageOutput) -> None:

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -62,6 +63,10 @@ class StageOutput:
     """None where the output is binary."""
     seconds: float | None
     """Build time; None where it was not measured."""
+    file: str = ""
+    """The name of its file, where it has one."""
+    data: bytes = b""
+    """The output where it is binary."""
 
     @property
     def lines(self) -> int | None:
@@ -93,12 +98,13 @@ def stage_outputs(built: "BuiltArtifact") -> list[StageOutput]:
 
 
 def _output(built: "BuiltArtifact", name: str, file: str) -> StageOutput:
-    text: str | None
+    text, data = None, b""
     try:
         text = built.stage(name)
     except InputError:
-        text = None
-    return StageOutput(name, Language.of(file), text, built.artifact.stage_seconds.get(name))
+        with suppress(OSError):
+            data = (built.folder / file).read_bytes()
+    return StageOutput(name, Language.of(file), text, built.artifact.stage_seconds.get(name), file, data)
 
 
 def _mlir_operations(text: str) -> Counter[str]:

@@ -72,8 +72,9 @@ def describe_metrics(metrics: StaticMetrics) -> str:
 def failed_subject(title: str, error: HarnessError) -> Subject:
     """Return the stages that a build or a schedule came through before it failed, if any."""
     stages = [
-        StageOutput(stage.name, Language.of(f"{stage.name}.{stage.suffix}"), stage.text, stage.seconds)
+        StageOutput(stage.name, Language.of(file), stage.text, stage.seconds, file)
         for stage in stages_of(error)
+        for file in [f"{stage.name}.{stage.suffix}"]
     ]
     return Subject(f"{title} · it failed after these stages", stages, count_stage)
 

@@ -39,7 +39,7 @@ def stage_table(stages: Sequence[StageOutput]) -> Table:
             stage.name,
             MISSING if stage.seconds is None else f"{1e3 * stage.seconds:.1f}",
             MISSING if stage.lines is None else str(stage.lines),
-            frequent(stage.operations),
+            frequent(stage.operations) if stage.text is not None else f"{len(stage.data):,} bytes",
             MISSING if previous is None else changes(stage.changes_from(previous)),
         )
     return table

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.problem.attention_problem import LARGEST_SIZE, AttentionProblem
+from harness.problem.attention_fields import LARGEST_SIZE
+from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import itemsize
 from harness.system.errors import UnsupportedError
 from harness.system.machine.placement import GUARD, placement

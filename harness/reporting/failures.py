@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from harness.reporting.distinct import numbered
 from harness.reporting.frames import PROBLEM_COLUMNS, describe_problem, is_missing, records
 from harness.system.plurals import counted
 from harness.system.printable import markdown_code, markdown_text
@@ -16,42 +18,62 @@ if TYPE_CHECKING:
 
 
 MOST_LISTED = 100
-"""More failures than this are counted, not listed."""
+"""More errors than this are counted, not listed."""
 OUTCOME_COLUMNS = ("status", "variant", "label", "phase", "reason", "rerun")
 NO_REASON = "no reason recorded"
 IN_THE_CSV = "results.csv lists them all"
+OF_ONE_CASE = re.compile(r" \(log: [^()]*\)$| at 0x[0-9a-f]+")
+"""What reasons of one error differ in: where a case's own log lies, and addresses."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """One failed case, or several others, such as unsupported ones, that share variant, target and reason."""
+    """A case that did not pass, or several of one variant with one and the same error."""
 
     status: str
     what: str
-    """`flash · cpu · b1 h8 s256 d64 f32 causal`, or for unsupported ones `torch · cpu · 20 cases`."""
+    """`flash · cpu · b1 h8 s256 d64 f32 causal`, or of several `flash · cpu · 20 cases, first b1 …`."""
     where: str
     """` in run` where the phase is known, else empty."""
     reason: str
     rerun: str | None
+    """The command that repeats the first of them."""
+
+
+def error_in(reason: str) -> str:
+    """Return a reason without what another case's of the same error differs in."""
+    return OF_ONE_CASE.sub("", reason)
 
 
 def failures_of(frame: pd.DataFrame, most: int = MOST_LISTED) -> list[Failure]:
-    """List failed cases one by one, at most so many, then others with a reason, grouped by what they share.
+    """List what failed, at most so many, then other cases with a reason; a reason that several share once.
 
     Others are unsupported cases, those that were built and not run, and those that passed without a time.
     """
-    failed = frame[frame["status"].isin([str(status) for status in FAILURES])]
-    listed = [_failure(row) for row in records(failed.head(most)[_columns(frame)])]
-    rest = failed["status"].iloc[most:].value_counts(sort=False)
-    listed += [
-        Failure(str(status), counted(count, "more case"), "", IN_THE_CSV, None)
-        for status, count in rest.items()
+    is_failed = frame["status"].isin([str(status) for status in FAILURES])
+    is_other = ~is_failed & ((frame["status"] == Status.UNSUPPORTED) | frame["reason"].notna())
+    failed = _with_errors(frame.loc[is_failed, _columns(frame)])
+    is_listed = failed["error"] < most
+    rest = failed["status"][~is_listed].value_counts(sort=False)
+    return [
+        *map(_failure, _of_each_error(failed[is_listed])),
+        *(
+            Failure(str(status), counted(count, "more case"), "", IN_THE_CSV, None)
+            for status, count in rest.items()
+        ),
+        *map(_failure, _of_each_error(_with_errors(frame.loc[is_other, _columns(frame)]))),
     ]
-    is_other = (frame["status"] == Status.UNSUPPORTED) | frame["reason"].notna()
-    others = frame.loc[is_other, _columns(frame)].drop(failed.index, errors="ignore")
-    others = others.assign(reason=others["reason"].fillna(NO_REASON), label=others["label"].astype(str))
-    groups = others.groupby(["status", "label", "target", "reason"], sort=False)
-    return listed + [_failure(records(rows.head(1))[0], len(rows)) for _, rows in groups]
+
+
+def _with_errors(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows with the number of the error that they share with others, in order of appearance."""
+    reasons = rows["reason"].fillna(NO_REASON).astype(str)
+    rows = rows.assign(reason=reasons, why=reasons.map(error_in), label=rows["label"].astype(str))
+    return rows.assign(error=numbered(rows, ["status", "variant", "phase", "why"]))
+
+
+def _of_each_error(rows: pd.DataFrame) -> list[pd.DataFrame]:
+    return [cases for _, cases in rows.groupby("error", sort=False)]
 
 
 def print_failure_list(failures: list[Failure], console: Console) -> None:
@@ -83,14 +105,19 @@ def _columns(frame: pd.DataFrame) -> list[str]:
     return [column for column in (*OUTCOME_COLUMNS, *PROBLEM_COLUMNS) if column in frame]
 
 
-def _failure(row: dict[str, Any], cases: int = 1) -> Failure:
-    """Describe a failed case, or several others by the first of them."""
+def _failure(cases: pd.DataFrame) -> Failure:
+    """Describe cases of one error by the first of them."""
+    row = records(cases.head(1))[0]
+    labels, targets = cases["label"].unique(), cases["target"].unique()
     is_failure = Status(row["status"]).is_failure
-    what = describe_problem(row) if cases == 1 else counted(cases, "case")
+    series = row["label"] if len(labels) == 1 else row["variant"]
+    what = describe_problem(row)
+    if len(cases) > 1:
+        what = counted(len(cases), "case") + (f", first {what}" if is_failure else "")
     return Failure(
         status=str(row["status"]),
-        what=f"{row['label']} · {row['target']} · {what}",
+        what=f"{series} · {', '.join(targets)} · {what}",
         where=f" in {row['phase']}" if is_failure and not is_missing(row["phase"]) else "",
-        reason=NO_REASON if is_missing(row["reason"]) else " ".join(str(row["reason"]).split()),
+        reason=" ".join(row["reason"].split()),
         rerun=str(row["rerun"]) if is_failure and not is_missing(row.get("rerun")) else None,
     )

@@ -116,19 +116,20 @@ def with_names(runs: Runs, figures: Mapping[str, Mapping[str, Any]]) -> Runs:
 
 
 def _equal_code(frame: pd.DataFrame) -> list[str]:
-    """Return how many rows are of the same code as another although their parameters differ, if some are.
+    """Return how many rows run the code of another by another name or with other parameters, if some do.
 
-    Their times differ by chance alone, and to a reader a parameter seems to change nothing.
+    To a reader a parameter seems to change nothing, and a difference between their times to mean something.
     """
     rows = frame[frame["binary_digest"].notna()]
-    numbers = numbered(rows, [*RUN_COLUMNS, *PROBLEM_COLUMNS, "variant", "binary_digest"])
+    numbers = numbered(rows, [*RUN_COLUMNS, *PROBLEM_COLUMNS, "binary_digest"])
     count = len(numbers) - len(set(numbers.tolist()))
     if count == 0:
         return []
     words = "1 row runs" if count == 1 else f"{count} rows run"
     return [
-        f"{words} the code of another row of the same variant and problem, under other parameters: tiles are "
-        "cut to the lengths that there are; the column chosen has their sizes."
+        f"{words} the code of another row of the same problem, by another name or with parameters that "
+        "change nothing there, such as tiles that are cut to its lengths (column chosen). That is no "
+        "mistake; their times differ by chance alone."
     ]
 
 

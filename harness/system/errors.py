@@ -65,6 +65,10 @@ class UnsupportedError(HarnessError):
     """A variant or target cannot do this problem, or lacks a package; the message is the reason."""
 
 
+class TileSizeError(UnsupportedError):
+    """A target has no form of tiles of these sizes."""
+
+
 class PluginError(HarnessError):
     """A plugin cannot be imported or made, or is not what its entry point declares; the message says why."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveInt
 
+from harness.artifact import stage_names
 from harness.artifact.artifact import Artifact
 from harness.codegen.bounds.loop_model import Unmodelled
 from harness.plugins import chip_of as chip_of
@@ -42,6 +43,9 @@ class Stage:
     machine lacks what the stage needs.  A stage without it is only told of."""
     suffix: str = "mlir"
     """Of the file that keeps the output."""
+
+
+OBJECT = Stage(stage_names.OBJECT, "what the device loads: a file of the build")
 
 
 class Capability(BaseModel):

@@ -1,19 +1,17 @@
 """Steps that the schedules of attention share, over `harness.codegen.rewrites`."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from mlir import ir
 from mlir.dialects import func
 
 from harness.codegen.dialect import operations as attn
-from harness.codegen.dialect.decomposition import decompose, decompose_all
+from harness.codegen.dialect.decomposition import decompose_all
 from harness.codegen.ir import builder as b
 from harness.codegen.ir.for_loop import ForLoop
 from harness.codegen.ir.walk import enclosing_function, functions_of, operations_within, terminator_of
 from harness.codegen.payloads.arguments import DIMENSIONS, arguments_by_buffer, is_projection
-from harness.codegen.payloads.attention_steps import stored
 from harness.codegen.payloads.packed_attention import sequence_bounds
-from harness.codegen.rewrites.fission import HandedOn, Kernel, split_grid
 from harness.codegen.rewrites.loop_distribution import IterationTile, distribute_loop
 from harness.codegen.rewrites.normalization import (
     absorb_scale,
@@ -34,7 +32,7 @@ from harness.codegen.rewrites.split_reduction import running_reduction, split_re
 from harness.codegen.rewrites.structured import place_of
 from harness.codegen.rewrites.tile_and_fuse import TileOptions, tile_and_fuse
 from harness.codegen.rewrites.visible_tiles import split_at_masks
-from harness.variants.schedule import Step
+from harness.variants.schedule import Step, note_tiles
 from harness.variants.tiling import Tiling
 
 INSERTION = "tensor.parallel_insert_slice"
@@ -64,10 +62,16 @@ def divide_once(module: ir.Module) -> None:
     write_into_place(module)
 
 
-def decompose_softmaxes(module: ir.Module) -> None:
-    """Turn softmaxes into linalg, so that producer fusion sees maximum, exponential and sum."""
-    for softmax in softmaxes(module):
-        decompose(softmax)
+def row_tile(tiling: Tiling) -> int:
+    """Return how many queries a tile has, which is noted; 0 where one tile has all."""
+    note_tiles(tile_q=min(tiling.query, tiling.queries))
+    return tiling.query if tiling.tiles_queries else 0
+
+
+def key_tile(tiling: Tiling) -> int:
+    """Return how many keys a tile has, which is noted; 0 where one tile has all."""
+    note_tiles(tile_kv=min(tiling.key, tiling.keys))
+    return tiling.key if tiling.key < tiling.keys else 0
 
 
 def tile_grid(module: ir.Module, tiling: Tiling) -> None:
@@ -78,7 +82,7 @@ def tile_grid(module: ir.Module, tiling: Tiling) -> None:
 
 def _tiles_of_rows(tiling: Tiling) -> dict[str, int]:
     """Return the sizes of tiles along dimensions that are no loops over single elements, by their names."""
-    rows = tiling.query if tiling.tiles_queries else 0
+    rows = row_tile(tiling)
     return dict.fromkeys(("query", "key", "token"), rows) | {"column": tiling.output_columns}
 
 
@@ -119,7 +123,7 @@ def tile_tokens(module: ir.Module, tiling: Tiling) -> None:
     One head comes before its tokens.
     """
     result, *others = returned(functions_of(module)[0])
-    query = tiling.query if tiling.tiles_queries else 0
+    query = row_tile(tiling)
     head = 0 if tiling.problem.heads == 1 else 1
     options = TileOptions(grid=2 if query else 1, drop=frozenset({head}))
     sizes, order = ([1, query, 0], None) if head == 0 else ([query, 1, 0], [1, 0, 2])
@@ -128,7 +132,8 @@ def tile_tokens(module: ir.Module, tiling: Tiling) -> None:
 
 def tile_queries(module: ir.Module, tiling: Tiling) -> None:
     """Tile the result of a head over queries, in a loop inside the grid."""
-    if not tiling.tiles_queries:
+    rows = row_tile(tiling)
+    if not rows:
         return
     (function,) = {enclosing_function(softmax) for softmax in softmaxes(module)}
     for grid in [nested for nested in operations_within(function) if nested.name == "scf.forall"]:
@@ -138,7 +143,7 @@ def tile_queries(module: ir.Module, tiling: Tiling) -> None:
         root = _maker(result)
         for place in map(place_of, others):
             _maker(place).move_before(root)
-        tile_and_fuse(root, [tiling.query, 0], keep_intermediates=others)
+        tile_and_fuse(root, [rows, 0], keep_intermediates=others)
 
 
 def tile_keys(
@@ -148,19 +153,20 @@ def tile_keys(
 
     With `keep_keys` what computes K and V stays outside of the loop.
     """
-    if tiling.key >= tiling.keys:
+    keys = key_tile(tiling)
+    if not keys:
         return
     scores, values = products_of_attention(module)
     factors = [product.operands[1] for product in (scores, values)] if keep_keys else []
     stop = [ir.OpResult(factor).owner.opview for factor in factors if isinstance(factor, ir.OpResult)]
-    tile_and_fuse(values, [0, 0, tiling.key], stop=stop, options=TileOptions(peels_rest=peels_rest))
+    tile_and_fuse(values, [0, 0, keys], stop=stop, options=TileOptions(peels_rest=peels_rest))
 
 
 def tile_keys_of_kept_heads(module: ir.Module, tiling: Tiling) -> None:
     """Tile the product with V along the keys, and before that project K and V of the head tile by tile."""
     scores, values = products_of_attention(module)
     kept = [_made_before(product.operands[1]) for product in (scores, values)]
-    tile_and_fuse(values, [0, 0, tiling.key], stop=kept)
+    tile_and_fuse(values, [0, 0, key_tile(tiling) or tiling.keys], stop=kept)
     for heads in kept:
         sizes = [tiling.query] + [0] * (2 if heads.name == attn.BatchMatmul.NAME else 1)
         tile_and_fuse(heads, sizes)
@@ -189,138 +195,6 @@ def tile_projections(module: ir.Module, tiling: Tiling) -> None:
         tile = tiling.projected_tile(width)
         if tile < width:
             tile_and_fuse(product, [0, 0, tile])
-
-
-def tile_keys_recomputing(module: ir.Module, tiling: Tiling) -> None:
-    """Tile the product with V along the keys by producer fusion alone: every tile makes its own statistics.
-
-    Only the tile of Q, which all of them read, is made once.
-    """
-    scores, values = products(module)[0], products(module)[-1]
-    query = scores.operands[0]
-    stop = [ir.OpResult(query).owner.opview] if isinstance(query, ir.OpResult) else []
-    options = TileOptions(recompute=True)
-    tile_and_fuse(values, [0, 0, tiling.key], stop=stop, options=options)
-
-
-def tile_score_rows(module: ir.Module, tiling: Tiling) -> None:
-    """Compute whole rows of scores key tile by key tile."""
-    if tiling.key >= tiling.keys:
-        return
-    for product in products(module):
-        if product.results[0].type.shape[-1] == tiling.keys and _is_scores(product):
-            root = _finished(product)
-            sizes = [0, tiling.key] + [0] * (1 if root is product else 0)
-            tile_and_fuse(root, sizes)
-
-
-def tile_row_statistics(root: ir.Module | ir.OpView, tiling: Tiling) -> None:
-    """Compute maximum and total of whole rows key tile by key tile, each from scores of its own."""
-    if tiling.key >= tiling.keys:
-        return
-    _tile_rows(root, tiling, _reduces_row)
-
-
-def _tile_rows(root: ir.Module | ir.OpView, tiling: Tiling, is_row: Callable[[ir.OpView, int], bool]) -> None:
-    """Tile operations on whole rows along the keys, each with its producers in its own loop."""
-    options = TileOptions(recompute=True)
-
-    def rows() -> Iterator[ir.OpView]:
-        for operation in operations_within(root.operation):
-            if operation.name == "linalg.generic" and is_row(operation, tiling.keys):
-                yield operation
-
-    while (operation := next(rows(), None)) is not None:
-        tile_and_fuse(operation, [0, tiling.key], options=options)
-
-
-def _reduces_row(operation: ir.OpView, keys: int) -> bool:
-    """Return whether an operation reduces rows of scores to a statistic."""
-    source = operation.operands[0].type
-    return (
-        len(operation.operands) == 2
-        and source.rank == 2
-        and source.shape[1] == keys
-        and operation.results[0].type.rank == 1
-    )
-
-
-def split_kernels(module: ir.Module, tiling: Tiling) -> None:
-    """Make three kernels of the grid: scores, softmax, values, with the score matrix in memory.
-
-    What is known of rows besides, such as their log-sum-exp, the second one writes.
-    Kernels that hold whole rows overwrite scores with probabilities; others need the scores several times.
-    """
-    softmax, function = softmaxes(module)[0], functions_of(module)[0]
-    of_rows = tuple(range(1, len(returned(function))))
-    probabilities = "scores" if tiling.materializes_score_rows else "probabilities"
-    kernels = [
-        Kernel("scores", HandedOn(softmax.operands[0], "scores")),
-        Kernel("softmax", HandedOn(_finished(softmax).results[0], probabilities), of_rows),
-        Kernel("values"),
-    ]
-    split_grid(function, kernels, ("query", "key"))
-
-
-def tile_softmax_rows(module: ir.Module, tiling: Tiling) -> None:
-    """Compute the softmax of stored scores key tile by key tile: maximum, total, probabilities."""
-    kernel = enclosing_function(softmaxes(module)[0])
-    decompose_softmaxes(module)
-    if tiling.key >= tiling.keys:
-        return
-    tile_row_statistics(kernel, tiling)
-    for operation in list(operations_within(kernel)):
-        if operation.name == INSERTION and operation.operands[0].type.rank == 2:
-            _store_in_place(operation)
-    _tile_rows(kernel, tiling, _stores_row)
-
-
-def _store_in_place(insertion: ir.OpView) -> None:
-    """Let a grid's tile be stored by an operation of its own, which can be tiled like any other."""
-    forall = insertion.operation.parent.parent.opview
-    axes = len(ir.DenseI64ArrayAttr(forall.attributes["staticUpperBound"]))
-    points = list(forall.regions[0].blocks[0].arguments)[:axes]
-    tile, shared = list(insertion.operands)[:2]
-    place = [*points, *[0] * tile.type.rank]
-    sizes = [1] * len(points) + list(tile.type.shape)
-    with ir.InsertionPoint(insertion.operation.parent), insertion.location:
-        target = b.slice_of(shared, place, sizes, range(len(points), len(sizes)))
-        insertion.operation.operands[0] = stored(tile, target)
-
-
-def _stores_row(operation: ir.OpView, keys: int) -> bool:
-    """Return whether an operation stores whole rows."""
-    users = [use.owner.name for use in operation.results[0].uses]
-    shape = operation.results[0].type.shape
-    return len(shape) == 2 and shape[1] == keys and users == [INSERTION]
-
-
-def _is_scores(product: ir.OpView) -> bool:
-    return attn.BatchMatmul(product).layout == "nt"
-
-
-def _finished(operation: ir.OpView) -> ir.OpView:
-    """Return the last of the operations that change an operation's first result element by element, else the
-    operation.
-
-    Each is all that uses the one before it.
-    """
-    finished = operation
-    while True:
-        users = [use.owner.opview for use in finished.results[0].uses]
-        if len(users) != 1 or not _changes_elements(users[0], finished.results[0]):
-            return finished
-        finished = users[0]
-
-
-def _changes_elements(operation: ir.OpView, scores: ir.Value) -> bool:
-    """Return whether an operation makes each element of its result from the one of the scores."""
-    if operation.name == attn.Mask.NAME:
-        return True
-    if operation.name != "linalg.generic" or operation.operands[0] != scores:
-        return False
-    maps = [attribute.value for attribute in ir.ArrayAttr(operation.attributes["indexing_maps"])]
-    return bool(operation.results[0].type == scores.type and maps[0] == maps[-1])
 
 
 def split_keys(module: ir.Module, tiling: Tiling) -> None:
@@ -453,11 +327,6 @@ def key_loop(tiling: Tiling, rewrite: Callable[[ir.Module, Tiling], object] = ti
     """Return the step to a running softmax."""
     summary = "a loop over key tiles that carries maximum, total and output"
     return step_of("key-loop", summary, rewrite, tiling)
-
-
-def score_rows(tiling: Tiling) -> Step:
-    """Return the step to rows of scores that are made tile by tile."""
-    return step_of("score-rows", "rows of scores in tiles", tile_score_rows, tiling)
 
 
 def key_splits(tiling: Tiling) -> list[Step]:

@@ -3,7 +3,8 @@
 import itertools
 import time
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -16,8 +17,8 @@ from harness.artifact.artifact import Artifact
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.problem.inputs import lengths_of
-from harness.system.errors import BuildError, UnsupportedError, raised_in
-from harness.targets.answers import grid_order, sizes_for, why_unsupported
+from harness.system.errors import BuildError, PluginError, TileSizeError, UnsupportedError, raised_in
+from harness.targets.answers import SIZES, grid_order, sizes_for, why_unsupported
 from harness.targets.base import GridOrder, Stage, TileSizes
 from harness.variants.base import Parameters, Variant
 from harness.variants.schedule import INITIAL, PAYLOAD, StageRecord, Step, apply, import_rewrites
@@ -49,6 +50,13 @@ class TileParameters(Parameters):
     their loops depends on the point, as under a causal mask; `row-major`, head by head."""
 
 
+def require(case: Case, member: str, answer: object, expected: type) -> None:
+    """Raise `PluginError` for what a variant's member must not answer."""
+    if not isinstance(answer, expected):
+        found, wanted = type(answer).__name__, expected.__name__
+        raise PluginError(f"variant {case.variant!r}: {member}: found {found}, expected {wanted}")
+
+
 def _shifted(power: int) -> Step:
     from harness.variants.attention_schedule import shift_all_probabilities
 
@@ -57,6 +65,18 @@ def _shifted(power: int) -> Step:
         "probabilities are multiplied by a power of two, so that none is subnormal",
         lambda module: shift_all_probabilities(module, power),
     )
+
+
+@contextmanager
+def _failing_for(tiles: Mapping[str, int]) -> Iterator[None]:
+    """Raise `BuildError` for tiles that a target does not have and the variant itself has chosen."""
+    try:
+        yield
+    except TileSizeError as error:
+        if not tiles:
+            raise
+        words = ", ".join(f"{name}={size}" for name, size in tiles.items())
+        raise BuildError(f"tiles that the variant itself chooses, {words}: {error}") from error
 
 
 class GeneratedVariant(Variant):
@@ -78,6 +98,10 @@ class GeneratedVariant(Variant):
     @abstractmethod
     def schedule(self, tiling: Tiling, parameters: TileParameters) -> list[Step]:
         """Return the rewrites from payload to tiled kernels; the last one leaves upstream dialects only."""
+
+    def tile_sizes(self, case: Case, preferred: TileSizes) -> TileSizes:
+        """Return the sizes of tiles where parameters leave them open, by default what the target prefers."""
+        return preferred
 
     def outer_schedule(self, case: Case, tiling: Tiling) -> list[Step]:
         """Return the rewrites to kernels that have a grid only, for a target that tiles keys itself.
@@ -106,12 +130,15 @@ class GeneratedVariant(Variant):
     def kernels(self, case: Case, record: StageRecord | None = None) -> "ir.Module":
         """Return the tiled kernels of a case; an MLIR context is current."""
         import_rewrites()
+        from mlir import ir
+
         started = time.perf_counter()
         grid_order(case.target)
         tiling = self.tiling(case)
         first, steps = self._way(self.computed(case), tiling)
         with raised_in(f'step "{first.name}"'):
             module = self.payload(tiling)
+        require(case, "payload", module, ir.Module)
         if record is not None:
             record.note(first.name, started, module)
         apply(steps, module, record)
@@ -136,7 +163,10 @@ class GeneratedVariant(Variant):
 
         if plugins.target(case.target).tiles_keys(case):
             return INITIAL, self.outer_schedule(case, tiling)
-        steps = self.schedule(tiling, self._parameters(case))
+        with plugins.asked("variant", case.variant, "its steps (schedule)"):
+            steps = list(self.schedule(tiling, self._parameters(case)))
+        for step in steps:
+            require(case, "schedule", step, Step)
         return PAYLOAD, [_shifted(tiling.probability_shift), *steps] if tiling.probability_shift else steps
 
     def source(self, case: Case) -> str:
@@ -177,14 +207,16 @@ class GeneratedVariant(Variant):
         from harness import plugins
         from harness.codegen.dialect.context import current
 
-        own = self.computed(case)
+        own, target = self.computed(case), plugins.target(case.target)
         kernels = self._take_kernels(own)
-        with current(kernels.context):
+        record, resolved = kernels.record, self.resolved(own)
+        tiles = self._own_tiles(own, record.tiles)
+        compiled = resolved.model_copy(update={"params": {**resolved.params, **tiles}})
+        with current(kernels.context), _failing_for(tiles):
             executed = self._executed(own, kernels)
-            artifact = plugins.target(case.target).compile(
-                kernels.module, self.resolved(own), key, folder, flops_executed=executed
-            )
-        record = kernels.record
+            artifact = target.compile(kernels.module, compiled, key, folder, flops_executed=executed)
+        made = {name: size for name, size in tiles.items() if resolved.params.get(name) != size}
+        choices = {**made, **target.chosen(compiled)} if made else {}
         files = {}
         for number, (name, text) in enumerate(record.texts.items()):
             files[name] = f"schedule-{number:02}-{name}.mlir"
@@ -192,6 +224,7 @@ class GeneratedVariant(Variant):
         return artifact.model_copy(
             update={
                 "case": case,
+                "chosen": {**choices, **artifact.chosen},
                 "stage_files": {**files, **artifact.stage_files},
                 "stage_seconds": {**record.seconds, **artifact.stage_seconds},
             }
@@ -207,11 +240,36 @@ class GeneratedVariant(Variant):
 
     def cut(self, case: Case) -> Tiling:
         """Cut a computed case's problem by its parameters, else by what its target prefers."""
-        preferred = sizes_for(case)
+        preferred = self._preferred(case)
         chosen = self._parameters(case)
         query, key = chosen.tile_q or preferred.query, chosen.tile_kv or preferred.key
         sizes = replace(preferred, query=query, key=key)
         return Tiling.of(case.problem, sizes)
+
+    def _preferred(self, case: Case) -> TileSizes:
+        from harness import plugins
+
+        of_target = sizes_for(case)
+        with plugins.asked("variant", case.variant, "its tiles (tile_sizes)"):
+            return SIZES.validate_python(self.tile_sizes(case, of_target))
+
+    def _own_tiles(self, case: Case, made: Mapping[str, int]) -> dict[str, int]:
+        """Return the sizes that neither the case nor its target has chosen for tiles, by parameter.
+
+        They are defaults of parameters, of `tile_sizes`, or of steps that have `made` other tiles than they
+        were asked for.
+        """
+        parameters, tiling = self._parameters(case), self.cut(case)
+        own, of_target = self._preferred(case), sizes_for(case)
+        asked = {"tile_q": tiling.query, "tile_kv": tiling.key}
+        preferred = {"tile_q": own.query != of_target.query, "tile_kv": own.key != of_target.key}
+        tiles = {}
+        for name, size in asked.items():
+            value, default = getattr(parameters, name), type(parameters).model_fields[name].default
+            is_own = preferred[name] if value is None else value == default
+            if is_own or made.get(name, size) != size:
+                tiles[name] = made.get(name, size)
+        return tiles
 
     def resolved(self, case: Case) -> Case:
         """Return a computed case as its target gets it, with what decides how kernels hold tiles."""
@@ -235,4 +293,9 @@ class GeneratedVariant(Variant):
         return {**left_open, **cut, **target.chosen(self.resolved(case))}
 
     def _parameters(self, case: Case) -> TileParameters:
+        if not issubclass(self.parameters, TileParameters):
+            found = self.parameters.__name__
+            raise PluginError(
+                f"variant {case.variant!r}: parameters: found {found}, expected a subclass of TileParameters"
+            )
         return self.parameters.model_validate(case.params)

@@ -14,23 +14,24 @@ class Naive(GeneratedVariant):
     def schedule(self, tiling: Tiling, parameters: TileParameters) -> list[Step]:
         """Return the steps."""
         from harness.variants import attention_schedule as steps
+        from harness.variants import score_row_schedule as rows
 
-        row_statistics = steps.score_rows(tiling)
+        row_statistics = rows.score_rows(tiling)
         if not tiling.materializes_score_rows:
             row_statistics = steps.step_of(
                 "row-statistics",
                 "maximum and total of rows in loops over key tiles, which compute the scores again",
-                steps.tile_row_statistics,
+                rows.tile_row_statistics,
                 tiling,
             )
         return [
             steps.ABSORBED_SCALE,
-            Step("softmax-as-linalg", "maximum, exponential, sum, quotient", steps.decompose_softmaxes),
+            Step("softmax-as-linalg", "maximum, exponential, sum, quotient", rows.decompose_softmaxes),
             steps.grid(tiling),
             steps.step_of(
                 "key-loop",
                 "a loop over key tiles, each with the statistics of whole rows",
-                steps.tile_keys_recomputing,
+                rows.tile_keys_recomputing,
                 tiling,
             ),
             row_statistics,

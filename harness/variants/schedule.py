@@ -3,6 +3,7 @@
 import importlib
 import time
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,8 @@ class StageRecord:
 
     texts: dict[str, str] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    tiles: dict[str, int] = field(default_factory=dict)
+    """Sizes of the tiles that steps have made, by parameter."""
 
     def note(self, name: str, started: float, module: "ir.Module") -> None:
         """Keep the IR as it is now."""
@@ -46,11 +49,22 @@ class StageRecord:
         reached_stages.leave(ReachedStage(name=name, suffix="mlir", text=text, seconds=seconds))
 
 
+_MADE: ContextVar[dict[str, int] | None] = ContextVar("made", default=None)
+"""The tiles of the record at hand."""
+
+
+def note_tiles(**sizes: int) -> None:
+    """Note the sizes of tiles that the step at hand makes, by parameter."""
+    tiles = _MADE.get()
+    if tiles is not None:
+        tiles.update(sizes)
+
+
 REWRITES = (
     "mlir.dialects.builtin",
     "harness.codegen.payloads.attention",
     "harness.codegen.payloads.packed_attention",
-    "harness.variants.attention_schedule",
+    "harness.variants.score_row_schedule",
     "harness.codegen.dialect.verification",
 )
 """Modules that are imported when payloads and steps are used; the first, when a module is made."""
@@ -69,10 +83,14 @@ def apply(steps: Sequence[Step], module: "ir.Module", record: StageRecord | None
     """
     from harness.codegen.dialect.verification import verify
 
-    for step in steps:
-        started = time.perf_counter()
-        with raised_in(f'step "{step.name}"'):
-            step.rewrite(module)
-            verify(module)
-        if record is not None:
-            record.note(step.name, started, module)
+    recorded = _MADE.set(None if record is None else record.tiles)
+    try:
+        for step in steps:
+            started = time.perf_counter()
+            with raised_in(f'step "{step.name}"'):
+                step.rewrite(module)
+                verify(module)
+            if record is not None:
+                record.note(step.name, started, module)
+    finally:
+        _MADE.reset(recorded)

@@ -29,18 +29,19 @@ class Unfused(GeneratedVariant):
     def schedule(self, tiling: Tiling, parameters: TileParameters) -> list[Step]:
         """Return the steps."""
         from harness.variants import attention_schedule as steps
+        from harness.variants import score_row_schedule as rows
 
         softmax_rows = []
         if not tiling.materializes_score_rows:
             summary = "maximum, total and probabilities of rows in loops over key tiles"
-            softmax_rows = [steps.step_of("softmax-rows", summary, steps.tile_softmax_rows, tiling)]
+            softmax_rows = [steps.step_of("softmax-rows", summary, rows.tile_softmax_rows, tiling)]
         return [
             steps.ABSORBED_SCALE,
             steps.grid(tiling),
             steps.step_of(
-                "kernels", "three kernels with the scores in memory between them", steps.split_kernels, tiling
+                "kernels", "three kernels with the scores in memory between them", rows.split_kernels, tiling
             ),
-            steps.score_rows(tiling),
+            rows.score_rows(tiling),
             *softmax_rows,
             Step(
                 "key-loop",

@@ -52,6 +52,22 @@ def test_with_a_loader_of_ours_machine_code_and_launch_count_and_no_stages(tmp_p
     assert one != digest(tmp_path, launch={"threads": 2})
 
 
+@pytest.mark.parametrize(("file", "counts"), [("kernels.o", True), ("module.vmfb", False)])
+def test_an_object_counts_unless_builds_of_the_same_code_differ_in_it(
+    tmp_path: Path, file: str, counts: bool
+) -> None:
+    stages = {"assembly": "kernel.s", "object": file}
+    artifact = Artifact(case=CASE, key="k", executor="native", loader=OWN, stage_files=stages)
+    digests = set()
+    for code in ("one", "another"):
+        for name in ("kernel.s", file):
+            (tmp_path / name).write_text(code)
+        (tmp_path / "emulated.so").write_text("the same")
+        write_digests(tmp_path)
+        digests.add(binary_digest(artifact, tmp_path))
+    assert len(digests) == 1 + counts
+
+
 def test_the_code_that_launches_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = digest(tmp_path)
     monkeypatch.setattr(binary, "LAUNCHING", binary.LAUNCHING[1:])

@@ -29,7 +29,7 @@ def test_ptx_meets_the_checks_of_the_file(path: Path, tmp_path: Path) -> None:
     (warps,) = map(int, first_line(path, "WARPS"))
     text, vendor = path.read_text(), nvidia_vendor("sm_80")
     lowering = [stage for stage in to_llvm_ir(vendor) if stage.name not in DONE]
-    emission = [stage for stage in EMISSION if stage.name == "ptx"]
+    emission = [stage for stage in EMISSION if stage.name == "assembly"]
     recorder = StageRecorder(tmp_path, [*lowering, *emission])
     with mlir_context():
         module = ir.Module.parse(text)

@@ -99,7 +99,7 @@ def test_a_target_without_a_model_says_so() -> None:
 
 
 def test_it_is_of_no_stage() -> None:
-    with pytest.raises(InputError, match="--bounds: expected without --stage, --diff and --counts"):
+    with pytest.raises(InputError, match="--bounds: expected without --stage, --diff, --counts and --out"):
         bounds_text(artifact("cpu"), other_options=True)
 
 

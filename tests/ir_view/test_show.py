@@ -146,7 +146,7 @@ class TestShow:
                 "func.func 1, arith.addf 1, arith.mulf 1, func.return 1",
                 "-1 arith.addf, +1 arith.mulf",
             ],
-            ["3", "binary", "–", "–", "–", "another language"],
+            ["3", "binary", "–", "–", "3 bytes", "another language"],
         ]
 
     def test_counts_give_the_reason_where_there_are_none(self, built):

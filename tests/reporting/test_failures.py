@@ -54,8 +54,39 @@ def test_the_terminal_prints_square_brackets_as_they_are() -> None:
     assert reason in console.file.getvalue()
 
 
+def test_failures_of_one_reason_are_one_entry_with_their_number_and_a_command_that_repeats_the_first() -> (
+    None
+):
+    shared = {"status": Status.CRASHED, "phase": "build"}
+    rows = [
+        make_result(
+            variant,
+            seq,
+            target=target,
+            reason=f"{reason} at 0x{seq:x} (log: logs/{seq}.log)",
+            rerun=f"rerun {seq}",
+            **shared,
+        )
+        for variant, seq, target, reason in (
+            ("flash", 1, "cpu", "signal 11"),
+            ("flash", 2, "cpu", "signal 11"),
+            ("flash", 3, "cuda", "signal 11"),
+            ("flash", 4, "cpu", "signal 6"),
+            ("naive", 5, "cpu", "signal 11"),
+        )
+    ]
+    entries = failures(*rows)
+    assert [entry.what.split(" · ")[:2] for entry in entries] == [
+        ["flash", "cpu, cuda"],
+        ["flash", "cpu"],
+        ["naive", "cpu"],
+    ]
+    assert entries[0].what.split(" · ")[2].startswith("3 cases, first b1 h16 s1 ")
+    assert [entry.rerun for entry in entries] == ["rerun 1", "rerun 4", "rerun 5"]
+
+
 def test_of_very_many_failures_the_first_are_listed_and_the_others_counted() -> None:
-    rows = [make_result("flash", seq, status=Status.CRASHED, reason="signal 11") for seq in range(1, 6)]
+    rows = [make_result("flash", seq, status=Status.CRASHED, reason=f"signal {seq}") for seq in range(1, 6)]
     *listed, rest = failures_of(prepare(results_frame(rows)), most=3)
     assert [failure.what.split()[6] for failure in listed] == ["s1", "s2", "s3"]
     assert (rest.status, rest.what, rest.reason) == ("crashed", "2 more cases", "results.csv lists them all")

@@ -205,22 +205,22 @@ def test_captions_of_figures_are_no_markup_in_the_text() -> None:
     assert "*matrix*: &lt;img src=x&gt; [a]\\(http://b) 1 thread." in figures_markdown(drawn)
 
 
-def test_rows_of_the_same_code_under_other_parameters_are_told(
+def test_rows_of_the_same_code_by_other_names_or_parameters_are_told(
     write_run: WriteRun, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [
-        make_result(seq=seq, params={"tile_q": size}, time_s=1e-3, binary_digest=code)
-        for seq, size, code in (
-            (64, 64, "a"),
-            (64, 128, "a"),
-            (64, 256, "a"),
-            (512, 64, "b"),
-            (512, 128, "c"),
+        make_result(variant, seq=seq, params={"tile_q": size}, time_s=1e-3, binary_digest=code)
+        for variant, seq, size, code in (
+            ("flash", 64, 64, "a"),
+            ("flash", 64, 128, "a"),
+            ("twin", 64, 64, "a"),
+            ("flash", 512, 64, "b"),
+            ("flash", 512, 128, "c"),
         )
     ]
     folder = write_run(rows, png_only("matrix"))
     report = make_report([folder], formats=("png",))
-    remark = "2 rows run the code of another row of the same variant and problem, under other parameters"
+    remark = "2 rows run the code of another row of the same problem"
     page = report.html
     assert page is not None
     for text in (report.summary_markdown.read_text(), page.read_text(), capsys.readouterr().out):

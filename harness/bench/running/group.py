@@ -124,6 +124,6 @@ class GroupRun:
         """Find what a baseline with a row was built into; return why nothing is compared with it, or None."""
         row = self._context.rows[baseline.id]
         if row.status is not Status.PASSED:
-            return f"the baseline is {row.status}" + (f": {row.reason}" if row.reason else "")
+            return f"the baseline is {row.status}"
         failures = [failure for _, failure in self._built([self._records[baseline.id]])]
         return next((str(failure) for failure in failures if failure is not None), None)

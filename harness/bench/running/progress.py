@@ -3,7 +3,7 @@
 import math
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TextIO, cast
 
 from rich.console import Console
@@ -12,8 +12,10 @@ from rich.table import Column
 from rich.text import Text
 
 from harness.problem.case import Case
+from harness.reporting.failures import error_in
 from harness.reporting.units import beside_limit, interval, is_wide, scaled, time_unit
 from harness.results.result import Result
+from harness.system.plurals import counted
 from harness.system.printable import printable
 from harness.system.status import Status
 from harness.system.storage.streams import Unfailing
@@ -54,43 +56,86 @@ class Observer:
         """The run has ended, or was interrupted: give the terminal back."""
 
 
-def make_observer(plain: bool = False, stream: TextIO | None = None) -> Observer:
-    """Return a live display when the stream (standard error) is a terminal and `plain` is not asked for."""
+def make_observer(plain: bool = False, stream: TextIO | None = None, *, has_report: bool = False) -> Observer:
+    """Return a live display when the stream (standard error) is a terminal and `plain` is not asked for.
+
+    With `has_report` a report follows that says why cases failed.
+    """
     unfailing = cast(TextIO, Unfailing(stream or sys.stderr))
     if plain or not unfailing.isatty():
-        return PlainObserver(unfailing)
-    return LiveObserver(unfailing)
+        return PlainObserver(unfailing, has_report=has_report)
+    return LiveObserver(unfailing, has_report=has_report)
+
+
+class Reasons:
+    """Why cases did not pass: told once each, after a run that no report follows or that did not end."""
+
+    def __init__(self, *, has_report: bool) -> None:
+        self._has_report = has_report
+        self._left = 0
+        self._cases: dict[tuple[str | None, str], list[tuple[Case, Result]]] = {}
+
+    def planned(self, total: int) -> None:
+        """So many cases will end."""
+        self._left = total
+
+    def kept(self) -> None:
+        """One has, with a row that an earlier part has told of."""
+        self._left -= 1
+
+    def finished(self, case: Case, result: Result) -> None:
+        """One has, and maybe not passed."""
+        self._left -= 1
+        if result.reason:
+            self._cases.setdefault((result.phase, error_in(result.reason)), []).append((case, result))
+
+    def lines(self) -> Iterator[str]:
+        """Yield what nothing else tells, with the command that repeats the first case of each reason."""
+        for cases in self._cases.values() if self._left or not self._has_report else ():
+            case, result = cases[0]
+            others = f" and {counted(len(cases) - 1, 'more case')}" if cases[1:] else ""
+            yield f"{result.status}  {case.describe()}{others}"
+            yield f"    {result.phase}: {result.reason}"
+            if result.rerun:
+                yield f"    rerun: {result.rerun}"
 
 
 class PlainObserver(Observer):
     """One line for each case that ends; no control characters."""
 
-    def __init__(self, stream: TextIO) -> None:
-        """Write to `stream`."""
+    def __init__(self, stream: TextIO, *, has_report: bool = False) -> None:
+        """Write to `stream`; for `has_report` see `make_observer`."""
         self._stream = stream
+        self._reasons = Reasons(has_report=has_report)
         self._total = 0
         self._ended = 0
 
     def planned(self, total: int) -> None:
         """Remember the total, for the lines."""
         self._total = total
+        self._reasons.planned(total)
         self._write(f"{total} case{'' if total == 1 else 's'}")
 
     def finished(self, case: Case, result: Result) -> None:
-        """Write the case's line, and the reason and the next step below it."""
+        """Write the case's line."""
         self._ended += 1
+        self._reasons.finished(case, result)
         self._write(f"{self._index()} {result_line(case, result)}")
-        for line in failure_lines(result):
-            self._write(f"{' ' * len(self._index())} {line}")
 
     def kept(self, case: Case, result: Result) -> None:
         """Write the case's line, marked as kept."""
         self._ended += 1
+        self._reasons.kept()
         self._write(f"{self._index()} {result_line(case, result)}  (kept)")
 
     def message(self, text: str) -> None:
         """Write the text."""
         self._write(text)
+
+    def done(self) -> None:
+        """Write why cases did not pass."""
+        for line in self._reasons.lines():
+            self._write(line)
 
     def _index(self) -> str:
         return f"[{self._ended:{len(str(self._total))}}/{self._total}]"
@@ -102,8 +147,9 @@ class PlainObserver(Observer):
 class LiveObserver(Observer):
     """A line for each case that ends, and a bar with the time that remains, counts and the case at hand."""
 
-    def __init__(self, stream: TextIO, width: int | None = None) -> None:
-        """Draw on a terminal, of this width if it does not say its own."""
+    def __init__(self, stream: TextIO, width: int | None = None, *, has_report: bool = False) -> None:
+        """Draw on a terminal, of this width if it does not say its own; see `make_observer`."""
+        self._reasons = Reasons(has_report=has_report)
         self._counts: Counter[Status] = Counter()
         console = Console(file=stream, width=width, emoji=False)
         self._progress = Progress(
@@ -126,6 +172,7 @@ class LiveObserver(Observer):
 
     def planned(self, total: int) -> None:
         """Start to draw."""
+        self._reasons.planned(total)
         self._progress.update(self._task, total=total)
         self._progress.start()
 
@@ -134,7 +181,8 @@ class LiveObserver(Observer):
         self._describe(f"{phase}: {case.describe()}")
 
     def finished(self, case: Case, result: Result) -> None:
-        """Advance; the case's lines stay on the screen above the bar."""
+        """Advance; the case's line stays on the screen above the bar."""
+        self._reasons.finished(case, result)
         self._advance(result)
         console = self._progress.console
         colour = COLOURS.get(result.status, FAILURE_COLOUR)
@@ -142,11 +190,10 @@ class LiveObserver(Observer):
         line = Text(printable(result_line(case, result)))
         line.stylize(colour, 0, len(status))
         console.print(line, highlight=False, soft_wrap=True)
-        for text in failure_lines(result):
-            console.print(f"    {printable(text)}", markup=False, highlight=False, soft_wrap=True)
 
     def kept(self, case: Case, result: Result) -> None:
         """Count it."""
+        self._reasons.kept()
         self._advance(result)
 
     def round(self, group: str, number: int, widths: Mapping[str, float]) -> None:
@@ -160,8 +207,10 @@ class LiveObserver(Observer):
         self._progress.console.print(printable(text), markup=False, highlight=False)
 
     def done(self) -> None:
-        """Remove the bar."""
+        """Remove the bar; write why cases did not pass."""
         self._progress.stop()
+        for line in self._reasons.lines():
+            self._progress.console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
 
     def _describe(self, text: str) -> None:
         self._progress.update(self._task, description=printable(text))
@@ -193,13 +242,3 @@ def result_line(case: Case, result: Result) -> str:
     if is_wide(result.time_s, result.time_low_s, result.time_high_s):
         words.append("wide interval, budget_s is too small")
     return "  ".join(words)
-
-
-def failure_lines(result: Result) -> list[str]:
-    """Return the phase and the reason of a case that did not pass, and the command that repeats it."""
-    lines = []
-    if result.reason:
-        lines.append(f"{result.phase}: {result.reason}")
-    if result.rerun:
-        lines.append(f"rerun: {result.rerun}")
-    return lines

@@ -9,7 +9,7 @@ from harness.codegen.layouts.bank_conflicts import conflicts_of_accesses
 from harness.codegen.layouts.layout import Layout, lane, tiled, vector, warp
 from harness.codegen.layouts.matrix_instruction import MatrixInstruction
 from harness.codegen.layouts.shared_memory_model import WIDEST_ACCESS_BYTES, SharedMemoryModel
-from harness.system.errors import BuildError, UnsupportedError
+from harness.system.errors import BuildError, TileSizeError
 
 BLOCK = 4
 """Rows and columns of the blocks in which lanes transpose a tile."""
@@ -187,5 +187,5 @@ def _banded(fragment: Layout, rows: int, columns: int, warps: int) -> Layout:
 
 def _fragments(size: int, unit: int, what: str) -> int:
     if size % unit:
-        raise UnsupportedError(f"a tile has {size} {what}; warps and instruction take multiples of {unit}")
+        raise TileSizeError(f"a tile has {size} {what}; warps and instruction take multiples of {unit}")
     return size // unit

@@ -1,4 +1,4 @@
-"""The `llvm-ir` and `object` stages: machine code through llvmlite."""
+"""The stages `llvm-ir`, `assembly` and `object`: machine code through llvmlite."""
 
 import ctypes
 import re

@@ -7,10 +7,11 @@ from pathlib import Path
 from mlir import ir
 from mlir.dialects import vector
 
+from harness.artifact.stage_names import ASSEMBLY
 from harness.codegen.ir import builder as b
 from harness.codegen.ir.walk import functions_of, operations_within
 from harness.codegen.rewrites.simplifications import decompose_all_pads
-from harness.targets.base import Stage
+from harness.targets.base import OBJECT, Stage
 from harness.targets.cpu.chip import Chip
 from harness.targets.cpu.exponential import expand_exponentials
 from harness.targets.cpu.grid import loop_over_grid_range, scratch_from_caller
@@ -71,6 +72,7 @@ def compile_kernels(build: CpuBuild, folder: Path) -> StageRecorder:
     build.module.operation.verify()
     stages.run_all(STAGES, build)
     (folder / OBJECT_FILE).write_bytes(build.code.object_file)
+    stages.name_object(OBJECT_FILE)
     return stages
 
 
@@ -120,7 +122,7 @@ def _to_llvm_ir(build: CpuBuild) -> str:
     return build.llvm_ir
 
 
-def _to_object(build: CpuBuild) -> str:
+def _to_assembly(build: CpuBuild) -> str:
     build.code = emit_object(build.llvm_ir, build.chip)
     return build.code.assembly
 
@@ -162,6 +164,7 @@ STAGES = (
     ),
     Stage("llvm", "the LLVM dialect", _on_module(lower_to_llvm)),
     Stage("llvm-ir", "LLVM IR", _to_llvm_ir, "ll"),
-    Stage("object", "assembly, after LLVM's optimisations", _to_object, "s"),
+    Stage(ASSEMBLY, "assembly, after LLVM's optimisations", _to_assembly, "s"),
+    OBJECT,
 )
 """The whole pipeline, in order."""

@@ -2,6 +2,7 @@
 
 from mlir import ir
 
+from harness.artifact.stage_names import ASSEMBLY
 from harness.system.toolchains.llvm import run_llvm_tool
 from harness.targets.base import Stage
 from harness.targets.cuda import ptxas
@@ -78,6 +79,6 @@ LOWERING = (
 )
 
 EMISSION = (
-    Stage("ptx", "assembly for NVIDIA's GPUs", _emit_ptx, "ptx"),
+    Stage(ASSEMBLY, "PTX, assembly for NVIDIA's GPUs", _emit_ptx, "ptx"),
     Stage("assembled", "the assembly as ptxas got it, where it is installed", _assemble, "ptx"),
 )

@@ -9,7 +9,7 @@ from mlir.dialects import gpu
 from harness.codegen.ir.walk import operations_within, terminator_of
 from harness.codegen.layouts.workgroup_memory import workgroup_buffer
 from harness.codegen.payloads.arguments import KEEPS_TILES
-from harness.system.errors import UnsupportedError
+from harness.system.errors import TileSizeError
 from harness.targets.gpu.vendor import Staging
 
 ALLOCATION = "memref.alloc"
@@ -19,13 +19,13 @@ WRITE = "vector.transfer_write"
 def keep_in_shared_memory(function: ir.OpView, staging: Staging | None) -> None:
     """Let a kernel's own buffers lie in shared memory, in place.
 
-    Raises `UnsupportedError` for a kernel that was not meant to keep anything.
+    Raises `TileSizeError` for a kernel that was not meant to keep anything.
     """
     buffers = [operation for operation in operations_within(function) if operation.name == ALLOCATION]
     if not buffers:
         return
     if staging is None or KEEPS_TILES not in function.attributes:
-        raise UnsupportedError(f"kernel {function.name.value} holds rows that are longer than a tile")
+        raise TileSizeError(f"kernel {function.name.value} holds rows that are longer than a tile")
     for buffer in buffers:
         _keep(buffer, staging)
 

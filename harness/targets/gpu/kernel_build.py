@@ -28,8 +28,13 @@ class DeviceCode:
     image: bytes
     """As a driver gets it: by it the emulator knows the code."""
     files: Mapping[str, bytes]
-    """What the driver's loader reads from the artifact's folder, by file name."""
+    """What the driver's loader reads from the artifact's folder, by file name; last what it prefers."""
     metrics: StaticMetrics = field(default_factory=StaticMetrics)
+
+    @property
+    def object_file(self) -> str:
+        """The file that the driver's loader prefers."""
+        return list(self.files)[-1]
 
 
 @dataclass

@@ -9,7 +9,7 @@ from mlir import ir
 from harness.codegen.ir.walk import functions_of
 from harness.codegen.layouts.analysis import LayoutAnalysis
 from harness.codegen.layouts.partial_sums import defer_row_sums
-from harness.targets.base import Stage
+from harness.targets.base import OBJECT, Stage
 from harness.targets.gpu.kept_tiles import keep_in_shared_memory
 from harness.targets.gpu.kernel_build import KernelBuild, on_module, verified_text
 from harness.targets.gpu.kernel_function import distribute_kernel, gpu_module
@@ -40,7 +40,7 @@ from harness.targets.lowering.whole_buffers import index_whole_buffers
 def stages(vendor: Vendor, route: Sequence[Stage] | None = None) -> tuple[Stage, ...]:
     """Return all stages for a vendor's chip, in order."""
     route = to_llvm_ir(vendor) if route is None else route
-    return (*route, *vendor.code_generation().emission, EMULATED)
+    return (*route, *vendor.code_generation().emission, OBJECT, EMULATED)
 
 
 def to_llvm_ir(vendor: Vendor) -> tuple[Stage, ...]:
@@ -121,6 +121,7 @@ def compile_kernels(build: KernelBuild, folder: Path, route: Sequence[Stage] | N
         emitting = beside.submit(recorder.run_all, vendor.code_generation().emission, build)
         build.emulation = emulate(build.llvm_ir, vendor.emulated_device, recorder)
         emitting.result()
+    recorder.name_object(build.code.object_file)
     return recorder
 
 

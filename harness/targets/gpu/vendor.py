@@ -11,7 +11,7 @@ from harness.artifact.artifact import Loader
 from harness.codegen.layouts.matrix_instruction import MatrixInstruction
 from harness.codegen.layouts.shared_memory_model import SharedMemoryModel
 from harness.emulator.devices import Device
-from harness.system.errors import UnsupportedError
+from harness.system.errors import TileSizeError
 from harness.targets.base import Stage
 from harness.targets.gpu.launch import GpuKernel
 
@@ -109,11 +109,11 @@ class Vendor:
     second loop, if rows are summed in every tile and products go by step."""
 
     def require_room(self, kernels: Sequence[GpuKernel]) -> None:
-        """Raise `UnsupportedError` where a workgroup needs more shared memory than it may have."""
+        """Raise `TileSizeError` where a workgroup needs more shared memory than it may have."""
         most = self.workgroup_shared_bytes
         for kernel in kernels:
             if most is not None and kernel.shared_bytes > most:
-                raise UnsupportedError(
+                raise TileSizeError(
                     f"kernel {kernel.name} needs {kernel.shared_bytes} bytes of shared memory; "
                     f"a workgroup may have {most} on {self.chip}"
                 )

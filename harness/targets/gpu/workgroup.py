@@ -8,7 +8,7 @@ from harness.codegen.layouts.warp_tiling import WarpTiling
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.dtypes import itemsize
-from harness.system.errors import UnsupportedError
+from harness.system.errors import TileSizeError
 from harness.targets.base import TileSizes
 from harness.targets.gpu.strategy import GpuOptions, choose
 from harness.targets.gpu.tile_choice import WorkgroupTile, bands_of_warp
@@ -119,7 +119,7 @@ class Workgroup:
         return choose(tile, options_of(case))
 
     def require_even_tiles(self, case: Case) -> None:
-        """Raise `UnsupportedError` for tiles, cut to the problem, that warps cannot share."""
+        """Raise `TileSizeError` for tiles, cut to the problem, that warps cannot share."""
         rows, problem = self.most_warps * self.instruction.m, as_one_sequence(self.asked)
         units = {
             "tile_q": (problem.seq_q, rows, "queries, which the warps share"),
@@ -130,7 +130,7 @@ class Workgroup:
             is_padded = name == "tile_q" and isinstance(size, int) and size >= length
             if isinstance(size, int) and not is_padded and min(size, length) % unit:
                 cut = f" (cut to {length})" if size > length else ""
-                raise UnsupportedError(f"{name} {size}{cut}: expected a multiple of {unit} {what}")
+                raise TileSizeError(f"{name} {size}{cut}: expected a multiple of {unit} {what}")
 
     @cached_property
     def _wide(self) -> AttentionProblem:

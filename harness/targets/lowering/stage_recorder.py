@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.artifact.reached_stages import ReachedStage, reached_stages
 from harness.system.errors import raised_in
-from harness.targets.base import Stage
+from harness.targets.base import OBJECT, Stage
 
 
 class StageRecorder:
@@ -42,10 +42,14 @@ class StageRecorder:
         (self._folder / self.files[stage.name]).write_text(text, encoding="utf-8")
         reached_stages.leave(ReachedStage(name=stage.name, suffix=stage.suffix, text=text, seconds=seconds))
 
+    def name_object(self, file: str) -> None:
+        """Say which file of the folder is what the device loads."""
+        self.files[OBJECT.name] = file
+
     def in_order(self) -> dict[str, Any]:
         """Return the artifact's fields on its stages, in the order of the pipeline."""
         names = [name for name in self._numbers if name in self.files]
         return {
-            "stage_seconds": {name: self.seconds[name] for name in names},
+            "stage_seconds": {name: self.seconds[name] for name in names if name in self.seconds},
             "stage_files": {name: self.files[name] for name in names},
         }

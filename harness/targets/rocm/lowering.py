@@ -5,6 +5,7 @@ from functools import partial
 
 from mlir import ir
 
+from harness.artifact.stage_names import ASSEMBLY
 from harness.codegen.ir.walk import operations_within
 from harness.system.toolchains import amd
 from harness.targets.base import Stage
@@ -113,6 +114,4 @@ def lowering(chip: str) -> Sequence[Stage]:
     )
 
 
-EMISSION = (
-    Stage("rocmasm", "assembly for AMD's GPUs, linked to machine code besides", _assemble, "rocmasm"),
-)
+EMISSION = (Stage(ASSEMBLY, "assembly for AMD's GPUs, linked to machine code besides", _assemble, "rocmasm"),)

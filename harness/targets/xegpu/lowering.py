@@ -5,6 +5,7 @@ import re
 from mlir import ir
 
 from harness.artifact.artifact import StaticMetrics
+from harness.artifact.stage_names import ASSEMBLY
 from harness.system.toolchains import intel
 from harness.targets.base import Stage
 from harness.targets.gpu.kernel_build import DeviceCode, KernelBuild, on_module, to_llvm_ir
@@ -87,4 +88,4 @@ LOWERING = (
     Stage("opencl", "the LLVM dialect with OpenCL's builtins", on_module(to_opencl)),
     LLVM_IR,
 )
-EMISSION = (Stage("spirv", "SPIR-V's assembly, of the module that a driver compiles", _emit, "spvasm"),)
+EMISSION = (Stage(ASSEMBLY, "SPIR-V's, of the module that a driver compiles", _emit, "spvasm"),)

@@ -42,8 +42,9 @@ def test_plain_lines_tell_the_outcome_of_each_case() -> None:
         "[1/2] passed         numpy-attention · numpy · b1 h2 s16 d8 f32 full"
         "  error/tolerance 0.25  1.00 ms  0.0164 GFLOP/s  2.00× segfault [2.00, 2.00]  busy machine",
         "[2/2] crashed        segfault · numpy · b1 h2 s16 d8 f32 full",
-        "      run: SIGSEGV",
-        f"      rerun: harness run tiny.toml --only case={crashing.id}",
+        "crashed  segfault · numpy · b1 h2 s16 d8 f32 full",
+        "    run: SIGSEGV",
+        f"    rerun: harness run tiny.toml --only case={crashing.id}",
     ]
 
 
@@ -52,6 +53,23 @@ def test_another_parameter_set_of_the_baseline_has_a_speedup_and_the_baseline_it
     row = passed(case, example_case("segfault"))
     assert "2.00× numpy-attention" in result_line(case, row.model_copy(update={"baseline": case.variant}))
     assert "×" not in result_line(case, passed(case, case))
+
+
+@pytest.mark.parametrize(("planned", "told"), [(3, 1), (4, 2)])
+def test_a_reason_is_told_once_and_not_before_a_report_unless_the_run_has_not_come_to_it(
+    planned: int, told: int
+) -> None:
+    stream = io.StringIO()
+    observer = PlainObserver(stream, has_report=planned == 3)
+    cases = [example_case("segfault", block=size) for size in (16, 32, 64)]
+    observer.planned(planned)
+    for number, case in enumerate(cases):
+        reason = f"SIGSEGV (log: logs/{number}.log)"
+        observer.finished(case, ROWS.failure(CaseRecord(case), Status.CRASHED, "run", reason))
+    observer.done()
+    text = stream.getvalue()
+    assert text.count("SIGSEGV") == text.count("rerun: ") == told - 1
+    assert (" and 2 more cases" in text) is (told == 2)
 
 
 def test_a_kept_row_counts_and_says_so() -> None:

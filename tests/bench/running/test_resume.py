@@ -302,10 +302,7 @@ def test_nothing_is_compared_with_a_baseline_that_has_failed_in_an_earlier_part(
     assert observer.kept_cases == ["overflows"]
     assert (failed.status, right.case, right.baseline, right.speedup) == ("wrong", other.id, None, None)
     assert right.time_s is not None
-    assert any(
-        message.startswith(f"no comparison with {baseline.describe()}: the baseline is wrong: error inf")
-        for message in observer.messages
-    )
+    assert f"no comparison with {baseline.describe()}: the baseline is wrong" in observer.messages
 
 
 @pytest.mark.sweep

@@ -250,9 +250,10 @@ def test_nothing_is_compared_with_a_baseline_that_has_not_passed_its_check(
     assert failed.time_s is None
     assert right.time_s is not None
     assert (right.baseline, right.baseline_case, right.speedup) == (None, None, None)
-    told = f"no comparison with {experiment.cases()[0].describe()}: the baseline is {why}"
+    told = f"no comparison with {experiment.cases()[0].describe()}: the baseline is {failed.status}"
     compared = [line for line in observer.messages if line.startswith("no comparison")]
-    assert [line[: len(told)] for line in compared] == [told]
+    assert compared == [told]
+    assert f"{failed.status}: {failed.reason}".startswith(why)
 
 
 def test_the_log_of_a_failure_is_kept(sweep: RunSummary) -> None:

@@ -37,11 +37,11 @@ def innermost_loops(text: str) -> list[str]:
     return loops
 
 
-def test_every_stage_leaves_a_file_and_a_duration():
+def test_every_stage_leaves_a_file_and_all_but_the_last_a_duration():
     artifact, folder = build("flash", PROBLEM)
     stages = (*plugins.variant("flash").stages, *plugins.target("cpu").stages)
-    assert tuple(artifact.stage_files) == tuple(artifact.stage_seconds)
     assert tuple(artifact.stage_files) == tuple(stage.name for stage in stages)
+    assert {*artifact.stage_files} - {*artifact.stage_seconds} == {"object"}  # that of `assembly` has it, too
     assert all(stage.summary for stage in stages)
     assert all((folder / name).stat().st_size > 0 for name in artifact.stage_files.values())
 
@@ -140,7 +140,7 @@ def test_workspace_bytes_count_the_score_matrix_and_each_thread_s_scratch():
 )
 def test_machine_code_multiplies_and_adds_in_one_and_calls_no_library(variant, dtype, target, registers):
     problem = PROBLEM.model_copy(update={"dtype": dtype})
-    assembly = stage_text(variant, "object", target, problem)
+    assembly = stage_text(variant, "assembly", target, problem)
     assert re.search(rf"vfmadd\w+ps\s.*{registers}", assembly)
     assert ("zmm" in assembly) is (registers == "zmm")
     assert not [name for name in library_calls(assembly) if not name.startswith("mem")]

@@ -100,7 +100,7 @@ def test_every_stage_is_kept(whole: tuple[Artifact, Path]) -> None:
     assert "row = warp_row 4, vec_z 2, lane_y 8" in text(artifact, folder, "laid-out")
     assert 'conflict = "batch + vector"' in text(artifact, folder, "laid-out")
     assert "nvgpu.ldmatrix" in text(artifact, folder, "distributed")
-    assert ".target sm_80" in text(artifact, folder, "ptx")
+    assert ".target sm_80" in text(artifact, folder, "assembly")
 
 
 def test_what_one_lane_does_is_not_counted(whole: tuple[Artifact, Path]) -> None:

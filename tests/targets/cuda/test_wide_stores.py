@@ -35,7 +35,7 @@ def built(problem: AttentionProblem, folder: Path) -> list[tuple[Artifact, list[
     both = []
     for choice in ("wide", "direct"):
         artifact = build(problem, folder / choice, output_stores=choice)
-        both.append((artifact, GLOBAL_STORE.findall(text(artifact, folder / choice, "ptx"))))
+        both.append((artifact, GLOBAL_STORE.findall(text(artifact, folder / choice, "assembly"))))
     return both
 
 

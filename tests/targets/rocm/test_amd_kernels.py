@@ -62,7 +62,7 @@ def test_causal_flash_keeps_everything_in_registers(
 @pytest.mark.parametrize("chip", sweep(CHIPS, but=["gfx1201"]))
 def test_flash_spills_nothing_and_its_metadata_say_how_it_is_launched(chip: str) -> None:
     artifact, folder = built(WHOLE, f"rocm:{chip}")
-    assembly = (folder / artifact.stage_files["rocmasm"]).read_text()
+    assembly = (folder / artifact.stage_files["assembly"]).read_text()
     (kernel,) = artifact.launch["kernels"]
     assert (artifact.metrics.spills, artifact.metrics.scratch_bytes) == (0, 0)
     assert (artifact.metrics.scalar_registers or 0) > 0
@@ -89,12 +89,12 @@ def test_the_lanes_of_flash_never_wait_for_a_bank(chip: str, head_dim: int) -> N
     assert (artifact.metrics.spills, artifact.metrics.instructions.get("local", 0)) == (0, 0)
     tile = matrix_instructions(CHIPS[chip])["f16"]
     assert artifact.metrics.instructions["matrix"] == 2 * (64 // tile.n) * head_dim // tile.k
-    assert "ds_read_u16" not in (folder / artifact.stage_files["rocmasm"]).read_text()
+    assert "ds_read_u16" not in (folder / artifact.stage_files["assembly"]).read_text()
 
 
 def test_maxima_take_three_operands_that_nothing_has_quieted() -> None:
     artifact, folder = built(WHOLE, "rocm:gfx90a")
-    assembly = (folder / artifact.stage_files["rocmasm"]).read_text()
+    assembly = (folder / artifact.stage_files["assembly"]).read_text()
     maxima = re.findall(r"v_max3?_f32\w* (.*)", main_loop(assembly))
     assert not any(operands.split(", ")[1] == operands.split(", ")[2] for operands in maxima)
     # 32 scores, what the other half of the wave has, and the maximum so far.
@@ -103,7 +103,7 @@ def test_maxima_take_three_operands_that_nothing_has_quieted() -> None:
 
 def test_code_moves_whole_registers_and_is_for_its_chip() -> None:
     artifact, folder = built(SMALL, "rocm:gfx1100")
-    assert "v_mov_b16" not in (folder / artifact.stage_files["rocmasm"]).read_text()
+    assert "v_mov_b16" not in (folder / artifact.stage_files["assembly"]).read_text()
     code = (folder / CODE_OBJECT_FILE).read_bytes()
     assert code[:4] == b"\x7fELF"
     assert b"gfx1100" in code
@@ -115,7 +115,7 @@ def test_the_stages_are_those_that_are_listed() -> None:
     assert [name for name in listed if name in artifact.stage_files] == [
         name for name in artifact.stage_files if name in listed
     ]
-    assert {"distributed", "rocdl", "llvm-ir", "optimized", "rocmasm", "emulated"} <= set(
+    assert {"distributed", "rocdl", "llvm-ir", "optimized", "assembly", "object", "emulated"} <= set(
         artifact.stage_files
     )
 
@@ -136,7 +136,7 @@ def test_rows_of_a_wave_exchange_statistics_without_lds() -> None:
     problem = AttentionProblem(heads=1, seq_q=128, head_dim=64, dtype="f16")
     for chip, uses_lds in (("gfx942", True), ("gfx1201", False)):
         artifact, folder = built(problem, f"rocm:{chip}")
-        assembly = (folder / artifact.stage_files["rocmasm"]).read_text()
+        assembly = (folder / artifact.stage_files["assembly"]).read_text()
         assert ("ds_bpermute" in assembly) is uses_lds
         assert assembly.count("v_permlanex16_b32") == (0 if uses_lds else 2)
 

@@ -63,7 +63,7 @@ def built(row: Row, variant: str, folder: Path) -> tuple[Artifact, int]:
     """Return an artifact, and how many instructions of its main loop are no matrix instructions."""
     case = Case(problem=row.problem(), variant=variant, target=f"rocm:{row.chip}")
     artifact = plugins.variant(variant).build(case, "key", folder)
-    (file,) = (file for stage, file in artifact.stage_files.items() if "rocmasm" in stage)
+    file = artifact.stage_files["assembly"]
     return artifact, counted((folder / file).read_text())[1]
 
 

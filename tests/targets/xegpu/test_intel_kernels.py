@@ -77,7 +77,9 @@ def test_the_stages_are_those_that_are_listed() -> None:
     assert [name for name in listed if name in artifact.stage_files] == [
         name for name in artifact.stage_files if name in listed
     ]
-    assert {"distributed", "xevm", "opencl", "llvm-ir", "spirv", "emulated"} <= set(artifact.stage_files)
+    assert {"distributed", "xevm", "opencl", "llvm-ir", "assembly", "object", "emulated"} <= set(
+        artifact.stage_files
+    )
 
 
 def test_single_precision_is_refused_with_the_reason() -> None:

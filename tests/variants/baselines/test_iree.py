@@ -48,11 +48,11 @@ def test_computes_attention(variant, name, tmp_path):
 def test_an_artifact_names_stages_and_size_of_code(tmp_path):
     artifact, _, _ = build_and_run(Iree(), SMALL, tmp_path)
     assert list(artifact.stage_files) == [
-        "payload", "dispatches", "configured", "llvm", "linked", "optimized", "assembly", "module",
+        "payload", "dispatches", "configured", "llvm", "linked", "optimized", "assembly", "object",
     ]  # fmt: skip
     assert all((tmp_path / name).stat().st_size > 0 for name in artifact.stage_files.values())
     assert 0 < artifact.metrics.code_bytes < (tmp_path / "module.vmfb").stat().st_size
-    assert list(artifact.stage_seconds) == ["dispatches", "configured", "llvm", "module"]
+    assert list(artifact.stage_seconds) == ["dispatches", "configured", "llvm", "object"]
 
 
 def test_tiles_are_for_gpus(tmp_path):

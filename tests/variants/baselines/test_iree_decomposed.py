@@ -50,7 +50,7 @@ def test_the_sequence_is_grid_online_form_key_loop_and_decomposition(built):
     normalized = ["every-step"] if "every-step" in stages else []
     assert stages == [
         "payload", "configured", "dispatches", "grid", "online", "key-loop", *normalized, "decomposed",
-        "llvm", "linked", "optimized", "rocmasm", "module",
+        "llvm", "linked", "optimized", "assembly", "object",
     ]  # fmt: skip
     assert re.search(r"scf\.forall .* in \(2, 4, 1\)", built.stage("grid"))
     assert "iree_linalg_ext.online_attention" in built.stage("online")

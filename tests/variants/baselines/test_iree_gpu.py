@@ -43,14 +43,14 @@ def stage(artifact: Artifact, folder: Path, name: str) -> str:
 def test_an_nvidia_build_has_stages_and_figures(target, tmp_path):
     artifact = build(Iree(), target, tmp_path)
     assert list(artifact.stage_files) == [
-        "payload", "dispatches", "configured", "tuned", "llvm", "linked", "optimized", "ptx", "module",
+        "payload", "dispatches", "configured", "tuned", "llvm", "linked", "optimized", "assembly", "object",
     ]  # fmt: skip
     assert "iree_linalg_ext.attention" in stage(artifact, tmp_path, "payload")
     assert "mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>" in stage(
         artifact, tmp_path, "configured"
     )
     assert "llvm.nvvm.mma.m16n8k16" in stage(artifact, tmp_path, "optimized")
-    assert f".target {target.partition(':')[2]}" in stage(artifact, tmp_path, "ptx")
+    assert f".target {target.partition(':')[2]}" in stage(artifact, tmp_path, "assembly")
     metrics = artifact.metrics
     assert metrics.intrinsics == "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
     assert metrics.workgroup_size == 128
@@ -62,7 +62,7 @@ def test_an_nvidia_build_has_stages_and_figures(target, tmp_path):
 def test_several_kernels_are_counted_together(tmp_path):
     artifact = build(IreeUnfused(), "rocm:gfx942", tmp_path)
     assert stage(artifact, tmp_path, "configured").count("hal.executable.export") == 3
-    assert stage(artifact, tmp_path, "rocmasm").count(".vgpr_count:") == 3
+    assert stage(artifact, tmp_path, "assembly").count(".vgpr_count:") == 3
     metrics = artifact.metrics
     assert metrics.intrinsics == "v_mfma_f32_16x16x16_f16"
     assert metrics.workgroup_size == 256

@@ -73,7 +73,7 @@ def test_a_device_launches_the_kernel_without_triton(tmp_path: Path) -> None:
     (kernel,) = artifact.launch["kernels"]
     assert (kernel["grid"], kernel["threads"]) == (1, 128)
     assert kernel["null_arguments"] == 2, "scratch memory that the kernel does not use"
-    assert list(artifact.stage_files) == ["ttir", "ttgir", "llir", "ptx", "emulated"]
+    assert list(artifact.stage_files) == ["ttir", "ttgir", "llir", "assembly", "object", "emulated"]
 
 
 @pytest.mark.extra("triton")

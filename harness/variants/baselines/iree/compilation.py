@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.artifact.stage_names import ASSEMBLY, OBJECT
 from harness.problem.case import ParameterValue
 from harness.system.toolchains.iree import IreeTools
 from harness.targets.base import Stage
@@ -30,10 +31,8 @@ STAGES = (
     Stage("llvm", "kernels in the LLVM dialect, after all of IREE's passes"),
     Stage("linked", "LLVM IR"),
     Stage("optimized", "LLVM IR as the device's back end gets it"),
-    Stage("ptx", "assembly for NVIDIA GPUs"),
-    Stage("rocmasm", "assembly for AMD GPUs"),
-    Stage("assembly", "assembly for the CPU"),
-    Stage("module", "what the runtime loads"),
+    Stage(ASSEMBLY, "assembly: of a GPU from NVIDIA, PTX"),
+    Stage(OBJECT, "what IREE's runtime loads: host program and device code"),
     Stage("emulated", "device code as the emulator takes it, which its findings refer to"),
 )
 """All stages of what IREE compiles; which there are depends on target and parameters."""
@@ -123,8 +122,8 @@ class Compilation:
             flag = f"--iree-hal-dump-executable-files-to={dumps}"
             self._compile(Path(scratch), None, flag, "-o", module)
             images = self._collect(dumps)
-        self.stage_files["module"] = module.name
-        self._go_on_with(module, "module")
+        self.stage_files[OBJECT] = module.name
+        self._go_on_with(module, OBJECT)
         return images
 
     def text(self, stage: str) -> str:
@@ -175,11 +174,11 @@ class Compilation:
 
     def _collect(self, dumps: Path) -> list[Image]:
         """Keep the dumped text as stages and return the images."""
-        suffixes = {**DUMPED_STAGES, assembly_stage(self.target): self.target.assembly_suffix}
+        suffixes = {**DUMPED_STAGES, ASSEMBLY: self.target.assembly_suffix}
         for stage, suffix in suffixes.items():
             texts = [path.read_text(encoding="utf-8") for path in sorted(dumps.glob(f"*{suffix}"))]
             if texts:
-                self.keep(stage, "\n".join(texts), Path(suffix).suffix)
+                self.keep(stage, "\n".join(texts), f".{suffix.rpartition('.')[2]}")
         images = []
         for path in sorted(dumps.glob(f"*{self.target.image_suffix}")):
             stem = dumps / path.name.removesuffix(self.target.image_suffix)
@@ -187,8 +186,3 @@ class Compilation:
             optimized = stem.with_name(stem.name + DUMPED_STAGES["optimized"])
             images.append(Image(path.read_bytes(), optimized.read_text(), assembly.read_text()))
         return images
-
-
-def assembly_stage(target: IreeTarget) -> str:
-    """Return the name of the stage that holds a target's assembly: `ptx`, `rocmasm`, or `assembly`."""
-    return {".s": "assembly"}.get(target.assembly_suffix, target.assembly_suffix.removeprefix("."))

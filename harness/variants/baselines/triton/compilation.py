@@ -11,11 +11,15 @@ from triton.backends.compiler import GPUTarget
 from triton.backends.nvidia.compiler import get_ptxas
 from triton.compiler import ASTSource
 
+from harness.artifact.stage_names import ASSEMBLY
 from harness.problem.attention_problem import AttentionProblem
 from harness.targets.cuda.chips import capability
 from harness.targets.cuda.multiprocessor import WARP_LANES
 from harness.variants.baselines.triton.kernel import flash_attention
 from harness.variants.baselines.triton.tiles import TritonTiles
+
+STAGES = {"ttir": "ttir", "ttgir": "ttgir", "llir": "llir", ASSEMBLY: "ptx"}
+"""Stages, and Triton's own names of them."""
 
 POINTERS = ("query", "key", "value", "output")
 POINTER_TYPES = {"f16": "*fp16", "bf16": "*bf16", "f32": "*fp32"}
@@ -40,7 +44,7 @@ class TritonCode:
     chip: str
     """What it is for, with the suffix of instructions that only this chip has: `sm_90a`."""
     texts: dict[str, str]
-    """Each of Triton's stages: `ttir`, `ttgir`, `llir`, `ptx`."""
+    """Of the stages."""
     cubin: bytes
     shared_bytes: int
     threads: int
@@ -60,15 +64,15 @@ def compile_kernel(problem: AttentionProblem, chip: str, tiles: TritonTiles) -> 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of defaults that a later version changes: this one is pinned
         compiled = triton.compile(source, target=target, options=options)
-    texts = {stage: compiled.asm[stage] for stage in ("ttir", "ttgir", "llir", "ptx")}
+    texts = {stage: str(compiled.asm[name]) for stage, name in STAGES.items()}
     return TritonCode(
         name=compiled.metadata.name,
-        chip=TARGET.findall(str(texts["ptx"]))[0],
-        texts={stage: FOLDERS.sub(r'"\1"', str(text)) for stage, text in texts.items()},
+        chip=TARGET.findall(texts[ASSEMBLY])[0],
+        texts={stage: FOLDERS.sub(r'"\1"', text) for stage, text in texts.items()},
         cubin=compiled.asm["cubin"],
         shared_bytes=compiled.metadata.shared,
         threads=WARP_LANES * compiled.metadata.num_warps,
-        parameters=len(PARAMETER.findall(_entry(str(texts["ptx"])))),
+        parameters=len(PARAMETER.findall(_entry(texts[ASSEMBLY]))),
     )
 
 

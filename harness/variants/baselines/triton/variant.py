@@ -16,12 +16,13 @@ from pydantic import Field
 
 from harness.artifact.artifact import Artifact, Candidate
 from harness.artifact.cache import cache_root
+from harness.artifact.stage_names import ASSEMBLY
 from harness.emulator.devices import device as emulated_device
 from harness.plugins import chip_of, name_of
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.system.errors import BuildError, UnsupportedError, one_line
-from harness.targets.base import Stage
+from harness.targets.base import OBJECT, Stage
 from harness.targets.cuda import CudaTarget
 from harness.targets.executors import wanted_executor
 from harness.targets.gpu.packaging import EMULATED, emulate
@@ -56,7 +57,7 @@ STAGES = (
     Stage("ttir", "Triton's IR of tiles"),
     Stage("ttgir", "with a layout of each tile on warps and lanes"),
     Stage("llir", "LLVM IR, instructions of the GPU as inline assembly", suffix="ll"),
-    Stage("ptx", "assembly for NVIDIA's GPUs", suffix="ptx"),
+    Stage(ASSEMBLY, "PTX, assembly for NVIDIA's GPUs", suffix="ptx"),
 )
 
 PowerOfTwo = Literal[16, 32, 64, 128, 256]
@@ -82,7 +83,7 @@ class Triton(Variant):
     is_baseline = True
     packages = ("triton",)
     parameters: ClassVar[type[TritonParameters]] = TritonParameters
-    stages: ClassVar[tuple[Stage, ...]] = (*STAGES, EMULATED)
+    stages: ClassVar[tuple[Stage, ...]] = (*STAGES, OBJECT, EMULATED)
 
     def supports(self, problem: AttentionProblem, target: str) -> str | None:
         """Return None, or why the kernel does not compute this problem; does not import Triton."""
@@ -123,14 +124,15 @@ class Triton(Variant):
         launch = _launch(case.problem, code, tiles)
         nvidia_vendor(code.chip).require_room(launch.kernels)
         emulation = emulate(code.texts["llir"], emulated_device(code.chip), stages)
-        kernels = device_code(code.texts["ptx"], _assembled(code), launch.kernels, code.chip)
+        kernels = device_code(code.texts[ASSEMBLY], _assembled(code), launch.kernels, code.chip)
+        stages.name_object(kernels.object_file)
         metrics = packaging.static_metrics(kernels, launch)
         return Artifact(
             case=case,
             key=key,
             metrics=metrics.model_copy(update={"flops_executed": executed_flops(case.problem, tiles)}),
-            stage_seconds={**stages.seconds, "ptx": compilation_s},
-            stage_files=stages.files,
+            stage_seconds={**stages.seconds, ASSEMBLY: compilation_s},
+            stage_files=stages.in_order()["stage_files"],
             candidates=tuple(_candidates(case, chip, tiles, folder)),
             **packaging.execution(kernels, emulation, launch, DEVICE_LOADER, case, folder),
         )
@@ -173,7 +175,7 @@ def _candidates(case: Case, chip: str, default: TritonTiles, folder: Path) -> It
             nvidia_vendor(code.chip).require_room(launch.kernels)
         except UnsupportedError:
             continue
-        kernels = device_code(code.texts["ptx"], _assembled(code), launch.kernels, code.chip)
+        kernels = device_code(code.texts[ASSEMBLY], _assembled(code), launch.kernels, code.chip)
         name = "-".join(map(str, astuple(tiles)))
         (folder / name).mkdir()
         for file, content in kernels.files.items():
@@ -216,7 +218,7 @@ def _assembled(code: "TritonCode") -> "Assembled":
     from harness.targets.cuda.nvdisasm import disassembled
     from harness.variants.baselines.triton.compilation import assembler
 
-    source = code.texts["ptx"].encode()
+    source = code.texts[ASSEMBLY].encode()
     again = ptxas.machine_code(str(assembler(code.chip)), source, code.chip)
     kernels = again.kernels if again is not None else []
     return ptxas.Assembled(source, code.cubin, kernels, disassembled(code.cubin))
