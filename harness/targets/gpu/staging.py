@@ -24,6 +24,8 @@ from harness.targets.gpu.vendor import Staging
 
 LEAST_SLOTS_AHEAD = 2
 """One that is read from and one that is copied to."""
+VIEWS = ("memref.subview", "memref.transpose")
+"""What gives a part of a buffer, or the buffer with its axes in another order."""
 
 
 def stage_matrix_operands(function: ir.OpView, staging: Staging, slots: int, tiling: WarpTiling) -> None:
@@ -63,11 +65,11 @@ def _staged(operation: ir.OpView, staging: Staging, tiling: WarpTiling) -> Stage
 
 
 def _is_in_global_memory(buffer: ir.Value) -> bool:
-    """Return whether a buffer is an argument of the kernel, or a part of one."""
+    """Return whether a buffer is an argument of the kernel, or a part or a view of one."""
     producer = buffer.owner
     if isinstance(producer, ir.Block):
         return True
-    return producer.name == "memref.subview" and _is_in_global_memory(producer.operands[0])
+    return producer.name in VIEWS and _is_in_global_memory(producer.operands[0])
 
 
 def _read_once(operand: Staged) -> None:
