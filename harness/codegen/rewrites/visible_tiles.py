@@ -15,7 +15,7 @@ from harness.codegen.dialect import operations as attn
 from harness.codegen.ir import builder as b
 from harness.codegen.ir.affine_form import AffineForm
 from harness.codegen.ir.constants import constant_index
-from harness.codegen.ir.for_loop import ForLoop, initial_operand
+from harness.codegen.ir.for_loop import ForLoop
 from harness.codegen.rewrites.errors import RewriteRefusedError
 from harness.codegen.rewrites.ranges import (
     add,
@@ -101,17 +101,17 @@ def _segments(bounds: TileBounds) -> list[_Segment]:
 
 def _part(loop: ir.OpView, segment: _Segment, carried: list[ir.Value]) -> ir.OpView:
     """Make a loop over a segment before the whole loop."""
-    end, passed = segment.end, None
+    end, moves = segment.end, None
     if segment.gap is not None:
-        passed = subtract(segment.gap[1], segment.gap[0])
-        end = subtract(end, passed)
+        gap, next_after = segment.gap
+        passed = subtract(next_after, gap)
+        end, moves = subtract(end, passed), (as_value(gap), as_value(passed))
+    bounds = as_value(segment.first), as_value(end)
     part = loop.operation.clone().opview
-    for number, value in enumerate([as_value(segment.first), as_value(end)]):
+    for number, value in enumerate([*bounds, ForLoop(loop).step, *carried]):
         part.operands[number] = value
-    for number, value in enumerate(carried):
-        part.operands[initial_operand(number)] = value
-    if segment.gap is not None and passed is not None:
-        _leave_out(ForLoop(part), as_value(segment.gap[0]), as_value(passed))
+    if moves is not None:
+        _leave_out(ForLoop(part), *moves)
     if not segment.is_masked:
         for operation in list(ForLoop(part).body.operations):
             if operation.name in attn.MASKS:
