@@ -62,6 +62,8 @@ class StaticMetrics(BaseModel):
     """Threads of a workgroup, the most of all kernels."""
     bank_conflicts: Count | None = None
     """Extra passes of the accesses to shared memory that stand in the code, each counted once."""
+    narrow_loads: Count | None = None
+    """Loads of less than 4 bytes that loops make from global memory for products, all kernels together."""
     occupancy: Share | None = None
     """Share of a multiprocessor's warps that it has room for, the least of all kernels."""
     intrinsics: str | None = None

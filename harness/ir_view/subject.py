@@ -62,6 +62,7 @@ def describe_metrics(metrics: StaticMetrics) -> str:
         "shared memory": shared,
         "occupancy": occupancy,
         "bank conflicts": metrics.bank_conflicts,
+        "narrow loads": metrics.narrow_loads or None,
         "modelled": None
         if model is None
         else f"{model.fraction_of_peak:.0%} of peak, bound by {model.bound}",

@@ -142,6 +142,7 @@ def measured_columns(frame: pd.DataFrame) -> list[Column]:
         Column("shared\n(KiB)", "shared_bytes", partial(scaled, factor=1 / 1024), on_terminal=of_code),
         Column("occupancy\n(%)", "occupancy", percent, on_terminal=of_code),
         Column("bank\nconflicts", "bank_conflicts", _whole, on_terminal=of_code),
+        Column("narrow\nloads", "narrow_loads", _whole, on_terminal=False),
         Column("modelled\n% of peak", "model.fraction_of_peak", percent, on_terminal=of_code),
         Column("modelled\n% of peak of a call", "model.grid_fraction_of_peak", percent, on_terminal=False),
         Column("measured\n% of peak by clock", MEASURED, percent, on_terminal=False),

@@ -171,6 +171,7 @@ class Result(_RowOfProblem, BaseModel):
     shared_bytes: Count | None = None
     workgroup_size: Count | None = None
     bank_conflicts: Count | None = None
+    narrow_loads: Count | None = None
     occupancy: float | None = None
     intrinsics: str | None = None
     instructions: dict[str, int] = {}

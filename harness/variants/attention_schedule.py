@@ -259,10 +259,15 @@ def look_up_pages(module: ir.Module, tiling: Tiling) -> None:
 
 
 def loop_over_sequences(module: ir.Module) -> None:
-    """Take one sequence after the other into the bounds of rows."""
+    """Take one sequence after the other into the bounds of rows, where they are first needed."""
     masks = [op for op in operations_within(module.operation) if op.name == attn.RowMask.NAME]
-    for bound in dict.fromkeys(bound for mask in masks for bound in list(mask.operands)[1:3]):
+    masked_loop_of = {
+        bound: mask.operation.parent for mask in reversed(masks) for bound in list(mask.operands)[1:3]
+    }
+    for bound, masked_loop in masked_loop_of.items():
         reduction = ir.OpResult(bound).owner.opview
+        if masked_loop.name == "scf.for":
+            reduction.operation.move_before(masked_loop)
         tile_and_fuse(reduction, [0, 1], options=TileOptions(drop=frozenset({1})))
 
 

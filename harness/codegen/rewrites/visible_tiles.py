@@ -3,12 +3,13 @@
 A loop over key tiles that carries a running softmax does nothing on a tile whose scores are all −inf.  From
 the affine inequalities of the masks in its body follow, for each row tile, a range of key tiles that are seen
 at all and within it a range of tiles that are seen whole.  The loop is split into a part without masks and
-one, before or after it, with them.
+one with them, for tiles before it, after it, or at both ends.
 """
 
 from dataclasses import dataclass
 
 from mlir import ir
+from mlir.dialects import arith
 
 from harness.codegen.dialect import operations as attn
 from harness.codegen.ir import builder as b
@@ -25,6 +26,7 @@ from harness.codegen.rewrites.ranges import (
     minimum,
     multiply,
     round_down,
+    subtract,
 )
 from harness.codegen.rewrites.repeated_elements import RAGGED_TILE
 
@@ -55,37 +57,76 @@ def split_at_masks(loop: ir.OpView, row_bounds: TileBounds | None = None) -> lis
     _check_leaves_nothing_else(loop)
     with ir.InsertionPoint(loop), loop.location:
         bounds = _bounds(loop, masks, row_bounds)
-        segments = [
-            (bounds.first, bounds.whole_first, True),
-            (bounds.whole_first, bounds.whole_end, False),
-            (_later(bounds.whole_first, bounds.whole_end), bounds.end, True),
-        ]
         carried = ForLoop(loop).initial_values
         made = []
-        for first, end, is_masked in segments:
-            if first == end or (isinstance(first, int) and isinstance(end, int) and end < first):
-                continue
-            segment = _segment(loop, first, end, carried, is_masked)
-            carried = list(segment.results)
-            made.append(segment)
+        for segment in _segments(bounds):
+            if not segment.is_empty:
+                made.append(_part(loop, segment, carried))
+                carried = list(made[-1].results)
     for result, value in zip(loop.results, carried, strict=True):
         result.replace_all_uses_with(value)
     loop.operation.erase()
     return made
 
 
-def _segment(
-    loop: ir.OpView, first: b.Size, end: b.Size, carried: list[ir.Value], is_masked: bool
-) -> ir.OpView:
-    operands = [as_value(first), as_value(end), ForLoop(loop).step, *carried]
-    segment = loop.operation.clone().opview
-    for position, value in enumerate(operands):
-        segment.operands[position] = value
-    if not is_masked:
-        for operation in list(segment.regions[0].blocks[0].operations):
+@dataclass(frozen=True)
+class _Segment:
+    """Some iterations of a loop: those of positions from `first` to `end`, without the ones of a gap."""
+
+    first: b.Size
+    end: b.Size
+    is_masked: bool
+    gap: tuple[b.Size, b.Size] | None = None
+    """The first position that is left out, and the next one that is not."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it is known to have no iteration."""
+        if isinstance(self.first, int) and isinstance(self.end, int):
+            return self.end <= self.first
+        return self.first == self.end
+
+
+def _segments(bounds: TileBounds) -> list[_Segment]:
+    """Return what is seen whole, and what is masked: the code of one loop serves both ends."""
+    after_whole = _later(bounds.whole_first, bounds.whole_end)
+    leading = _Segment(bounds.first, bounds.whole_first, is_masked=True)
+    whole = _Segment(bounds.whole_first, bounds.whole_end, is_masked=False)
+    trailing = _Segment(after_whole, bounds.end, is_masked=True)
+    if leading.is_empty or whole.is_empty or trailing.is_empty:
+        return [leading, whole, trailing]
+    gap = (bounds.whole_first, after_whole)
+    return [whole, _Segment(bounds.first, bounds.end, is_masked=True, gap=gap)]
+
+
+def _part(loop: ir.OpView, segment: _Segment, carried: list[ir.Value]) -> ir.OpView:
+    """Make a loop over a segment before the whole loop."""
+    end, moves = segment.end, None
+    if segment.gap is not None:
+        gap, next_after = segment.gap
+        passed = subtract(next_after, gap)
+        end, moves = subtract(end, passed), (as_value(gap), as_value(passed))
+    bounds = as_value(segment.first), as_value(end)
+    part = loop.operation.clone().opview
+    for number, value in enumerate([*bounds, ForLoop(loop).step, *carried]):
+        part.operands[number] = value
+    if moves is not None:
+        _leave_out(ForLoop(part), *moves)
+    if not segment.is_masked:
+        for operation in list(ForLoop(part).body.operations):
             if operation.name in attn.MASKS:
                 _remove_mask(operation)
-    return segment
+    return part
+
+
+def _leave_out(loop: ForLoop, gap: ir.Value, passed: ir.Value) -> None:
+    """Let iterations from `gap` on stand so much further."""
+    with ir.InsertionPoint.at_block_begin(loop.body):
+        is_before = arith.cmpi(arith.CmpIPredicate.slt, loop.position, gap)
+        further = arith.addi(loop.position, passed)
+        position = arith.select(is_before, loop.position, further)
+    makers = [value.owner.operation for value in (is_before, further, position)]
+    loop.position.replace_all_uses_except(position, makers)
 
 
 def _remove_mask(operation: ir.OpView) -> None:

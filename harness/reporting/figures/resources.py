@@ -16,6 +16,7 @@ QUANTITIES = {
     "scratch_bytes": ("scratch of\na lane (B)", 1.0),
     "shared_bytes": ("shared mem-\nory (KiB)", 1 / 1024),
     "bank_conflicts": ("bank\nconflicts", 1.0),
+    "narrow_loads": ("narrow\nloads", 1.0),
     "occupancy": ("occupancy\n(%)", 100.0),
     "code_bytes": ("code\n(KiB)", 1 / 1024),
 }

@@ -80,6 +80,11 @@ class KernelBuild:
         """Extra passes of the accesses to shared memory that stand in the code, in all kernels."""
         return sum(shape.bank_conflicts for shape in self.shapes)
 
+    @property
+    def narrow_loads(self) -> int:
+        """Loads of less than a word that loops make from global memory for their products, in all kernels."""
+        return sum(shape.narrow_loads for shape in self.shapes)
+
 
 def on_module(change: Callable[[ir.Module], None]) -> Callable[[KernelBuild], str]:
     """Return the `run` of a stage that changes the module in place and verifies it, as passes do."""

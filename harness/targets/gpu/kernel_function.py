@@ -32,6 +32,8 @@ class KernelShape:
     shared_bytes: int
     bank_conflicts: int
     """Extra passes of the accesses to shared memory that stand in the code."""
+    narrow_loads: int = 0
+    """Loads of less than a word that loops make from global memory for their products."""
 
 
 def gpu_module() -> ir.Module:
@@ -84,7 +86,14 @@ def distribute_kernel(
                 _distribute_grid(operation, distributor, coordinates_of(point, sizes))
             elif operation.name != "memref.alloc":
                 distributor.run([operation])
-    return KernelShape(kernel.name.value, math.prod(sizes), threads, shared_bytes, distributor.bank_conflicts)
+    return KernelShape(
+        kernel.name.value,
+        math.prod(sizes),
+        threads,
+        shared_bytes,
+        distributor.bank_conflicts,
+        distributor.narrow_loads,
+    )
 
 
 def _distribute_grid(grid: ir.OpView, distributor: Distributor, coordinates: list[ir.Value]) -> None:

@@ -24,9 +24,17 @@ def prefetch_next_tiles(function: ir.OpView) -> None:
         reads = [operation for operation in ForLoop(loop).body.operations if _is_of_tiles(operation)]
         with ir.InsertionPoint.at_block_begin(ForLoop(loop).body), loop.location:
             if reads:
-                following = arith.addi(ForLoop(loop).position, ForLoop(loop).step)
+                following = _next_or_same(ForLoop(loop))
             for read in reads:
                 _prefetch(read, ForLoop(loop), following)
+
+
+def _next_or_same(loop: ForLoop) -> ir.Value:
+    """Return the position of the next iteration; of the last one its own: tables end where loops do."""
+    following = arith.addi(loop.position, loop.step)
+    has_next = arith.cmpi(arith.CmpIPredicate.slt, following, loop.upper)
+    position: ir.Value = arith.select(has_next, following, loop.position)
+    return position
 
 
 def _is_of_tiles(operation: ir.OpView) -> bool:

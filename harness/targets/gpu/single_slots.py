@@ -6,14 +6,14 @@ iteration, and half of the shared memory of two slots.
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from mlir import ir
 from mlir.dialects import arith, gpu
 
 from harness.codegen.ir.builder import index
 from harness.codegen.ir.for_loop import ForLoop
-from harness.targets.gpu.staged_tile import Staged, is_before, wait_for_readers, when
+from harness.targets.gpu.staged_tile import Staged, is_before, uses_in_products, wait_for_readers, when
 from harness.targets.gpu.vendor import Staging
 
 
@@ -72,18 +72,18 @@ def _in_order(group: Sequence[Staged]) -> list[Staged]:
 
 
 def _first_use(operand: Staged) -> int:
-    return min(_positions_of_uses(operand))
+    return min(_positions(operand, operand.read.results[0].uses))
 
 
 def _last_use(operand: Staged) -> int:
-    return max(_positions_of_uses(operand))
+    return max(_positions(operand, uses_in_products(operand.read.results[0])))
 
 
-def _positions_of_uses(operand: Staged) -> list[int]:
-    """Return the positions, in the block that reads an operand, of the operations that use it."""
+def _positions(operand: Staged, uses: Iterable[ir.OpOperand]) -> list[int]:
+    """Return the positions, in the block that reads an operand, of the operations with these uses."""
     block = operand.read.operation.block
     positions = {operation.operation: number for number, operation in enumerate(block.operations)}
-    return [positions[_within(use.owner.operation, block)] for use in operand.read.results[0].uses]
+    return [positions[_within(use.owner.operation, block)] for use in uses]
 
 
 def _within(operation: ir.Operation, block: ir.Block) -> ir.Operation:

@@ -41,7 +41,7 @@ class Staged:
     @property
     def is_read_by_columns(self) -> bool:
         """Whether a product adds up along the rows."""
-        return any(map(_runs_down_rows, self.read.results[0].uses))
+        return any(map(_runs_down_rows, uses_in_products(self.read.results[0])))
 
     @cached_property
     def is_transposed(self) -> bool:
@@ -112,7 +112,8 @@ class Staged:
         rows, columns = self.tile.shape
         size = self.tile.element_type.width // 8
         read = [
-            wanted_operand(use.owner, use.operand_number, self.tiling) for use in self.read.results[0].uses
+            wanted_operand(use.owner, use.operand_number, self.tiling)
+            for use in uses_in_products(self.read.results[0])
         ]
 
         def written(pitch: int) -> Layout:
@@ -129,6 +130,21 @@ class Staged:
             size,
             PITCH_BYTES,
         )
+
+
+def uses_in_products(value: ir.Value) -> list[ir.OpOperand]:
+    """Return where products take a value as an operand, as it is or masked; empty if others take it."""
+    uses: list[ir.OpOperand] = []
+    for use in value.uses:
+        user = use.owner
+        if user.name == "vector.contract" and use.operand_number < 2:
+            uses.append(use)
+            continue
+        masked = uses_in_products(user.results[0]) if user.name == "arith.select" else []
+        if not masked:
+            return []
+        uses += masked
+    return uses
 
 
 def wait_for_readers(operation: ir.OpView) -> None:

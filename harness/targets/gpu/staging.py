@@ -19,11 +19,20 @@ from harness.codegen.layouts.distribution.transfers import alignment_of_rows, by
 from harness.codegen.layouts.shared_memory_model import WIDEST_ACCESS_BYTES
 from harness.codegen.layouts.warp_tiling import WarpTiling
 from harness.targets.gpu.single_slots import can_take_turns, read_in_turn
-from harness.targets.gpu.staged_tile import Staged, is_before, slots_of, wait_for_readers, when
+from harness.targets.gpu.staged_tile import (
+    Staged,
+    is_before,
+    slots_of,
+    uses_in_products,
+    wait_for_readers,
+    when,
+)
 from harness.targets.gpu.vendor import Staging
 
 LEAST_SLOTS_AHEAD = 2
 """One that is read from and one that is copied to."""
+VIEWS = ("memref.subview", "memref.transpose")
+"""What gives a part of a buffer, or the buffer with its axes in another order."""
 
 
 def stage_matrix_operands(function: ir.OpView, staging: Staging, slots: int, tiling: WarpTiling) -> None:
@@ -50,8 +59,7 @@ def _staged(operation: ir.OpView, staging: Staging, tiling: WarpTiling) -> Stage
     """Return how an operation is staged, if it reads an operand of a product in pieces that can be copied."""
     if operation.name != "vector.transfer_read" or not _is_in_global_memory(operation.operands[0]):
         return None
-    uses = list(operation.results[0].uses)
-    if not uses or not all(use.owner.name == "vector.contract" and use.operand_number < 2 for use in uses):
+    if not uses_in_products(operation.results[0]):
         return None
     tile, buffer = operation.results[0].type, operation.operands[0].type
     row_bytes = tile.shape[-1] * bytes_of(tile.element_type)
@@ -63,11 +71,11 @@ def _staged(operation: ir.OpView, staging: Staging, tiling: WarpTiling) -> Stage
 
 
 def _is_in_global_memory(buffer: ir.Value) -> bool:
-    """Return whether a buffer is an argument of the kernel, or a part of one."""
+    """Return whether a buffer is an argument of the kernel, or a part or a view of one."""
     producer = buffer.owner
     if isinstance(producer, ir.Block):
         return True
-    return producer.name == "memref.subview" and _is_in_global_memory(producer.operands[0])
+    return producer.name in VIEWS and _is_in_global_memory(producer.operands[0])
 
 
 def _read_once(operand: Staged) -> None:

@@ -84,18 +84,18 @@ def _prefetches(vendor: Vendor, options: GpuOptions) -> Prefetches | None:
 def _goes_by_step(tile: WorkgroupTile, is_full: bool) -> bool:
     """Return whether products go by step.
 
-    Not where registers are full and a causal mask makes a second loop, unless that spares the first one its
+    Not where registers are full and masks make a second loop, unless that spares the first one its
     spills: else it spills in either order, and the model prefers the order of fragments.
     """
     most = tile.vendor.most_operand_registers
     if most is None or tile.key_registers <= most:
         return False
-    return not (is_full and tile.problem.causal) or _spares_loop(tile, is_full)
+    return not (is_full and tile.has_masked_loop) or _spares_loop(tile, is_full)
 
 
 def _spares_loop(tile: WorkgroupTile, is_full: bool) -> bool:
     """Return whether a mask makes a second loop, and the first one can do without spills."""
-    return is_full and tile.problem.causal and tile.vendor.spares_masked_loops
+    return is_full and tile.has_masked_loop and tile.vendor.spares_masked_loops
 
 
 def _slots(tile: WorkgroupTile, *, holds_query: bool) -> Slots:

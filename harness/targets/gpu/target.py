@@ -153,7 +153,11 @@ class GpuTarget(Target):
         )
         stages = compile_kernels(build, folder, self.route(vendor, case))
         launch = GpuLaunch(chip=chip, kernels=build.kernels)
-        counted = {"flops_executed": flops_executed, "bank_conflicts": build.bank_conflicts}
+        counted = {
+            "flops_executed": flops_executed,
+            "bank_conflicts": build.bank_conflicts,
+            "narrow_loads": build.narrow_loads,
+        }
         return Artifact(
             case=case,
             key=key,

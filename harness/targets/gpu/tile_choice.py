@@ -35,6 +35,13 @@ class WorkgroupTile:
     warps: int
     parts: int = 1
     """In which the keys are gone over, each by a workgroup of its own."""
+    is_packed: bool = False
+    """Whether the rows are those of packed sequences; `problem` is then as one sequence."""
+
+    @property
+    def has_masked_loop(self) -> bool:
+        """Whether tiles that a mask cuts have a loop of their own, besides that of whole tiles."""
+        return self.problem.causal or self.is_packed
 
     @property
     def iterations(self) -> int:

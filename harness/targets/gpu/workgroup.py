@@ -115,7 +115,7 @@ class Workgroup:
             )
         )
         queries, keys = min(queries, -(-problem.seq_q // rows) * rows), min(keys, problem.seq_kv)
-        tile = WorkgroupTile(problem, self.vendor, queries, keys, self.warps, parts)
+        tile = WorkgroupTile(problem, self.vendor, queries, keys, self.warps, parts, self.asked.is_packed)
         return choose(tile, options_of(case))
 
     def require_even_tiles(self, case: Case) -> None:

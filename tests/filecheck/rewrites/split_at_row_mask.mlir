@@ -1,16 +1,17 @@
 // REWRITE: split-at-masks row-bounds=4,8,12,15
 // What a mask of rows leaves is not in the mask but given: keys 4 … 15, of which 8 … 12 are seen by all rows.
 
-// CHECK: [[FIRST:%\w+]]:3 = scf.for {{.*}} = %c4_{{.*}} to %c8 step %c4 iter_args({{.*}} = %arg4,
-// CHECK: attn.row_mask
-// CHECK: scf.yield
-// CHECK: [[SECOND:%\w+]]:3 = scf.for {{.*}} = %c8_{{.*}} to %c12 step %c4 iter_args({{.*}} = [[FIRST]]#0,
+// CHECK: [[WHOLE:%\w+]]:3 = scf.for {{.*}} = {{%c8\w*}} to {{%c12\w*}} step %c4 iter_args({{.*}} = %arg4,
 // CHECK-NOT: attn.row_mask
 // CHECK: scf.yield
-// CHECK: [[THIRD:%\w+]]:3 = scf.for {{.*}} = %c12_{{.*}} to %c15 step %c4 iter_args({{.*}} = [[SECOND]]#0,
-// CHECK: attn.row_mask
+// CHECK: [[CUT:%\w+]]:3 = scf.for [[KEY:%\w+]] = {{%c4\w*}} to {{%c11\w*}} step %c4 iter_args({{.*}} = [[WHOLE]]#0,
+// CHECK: [[BEFORE:%\w+]] = arith.cmpi slt, [[KEY]], {{%c8\w*}}
+// CHECK: [[AFTER:%\w+]] = arith.addi [[KEY]], {{%c4\w*}}
+// CHECK: [[TILE:%\w+]] = arith.select [[BEFORE]], [[KEY]], [[AFTER]]
+// CHECK: tensor.extract_slice {{.*}}[0, [[TILE]]]
+// CHECK: attn.row_mask{{.*}}, [[TILE]])
 // CHECK: scf.yield
-// CHECK: return [[THIRD]]#0
+// CHECK: return [[CUT]]#0
 func.func @attention(%score: tensor<4x16xf32>, %v: tensor<16x8xf32>, %m: tensor<4xf32>, %a: tensor<4xf32>,
                      %o: tensor<4x8xf32>, %first: tensor<4xi32>, %end: tensor<4xi32>) -> tensor<4x8xf32> {
   %c0 = arith.constant 0 : index

@@ -1,17 +1,15 @@
 // REWRITE: split-at-masks
-// Row i sees keys i - 6 … i: tiles are cut on both sides of those that are seen whole.
+// Row i sees keys i - 6 … i: tiles are cut on both sides of those that are seen whole, and share a loop.
 
-// CHECK: [[FIRST:%\w+]]:3 = scf.for {{.*}} = [[START:%\w+]] to [[WHOLE_START:%\w+]] step %c4
-// CHECK: attn.mask
-// CHECK: scf.yield
-// CHECK: [[SECOND:%\w+]]:3 = scf.for {{.*}} = [[WHOLE_START]] to [[WHOLE_END:%\w+]] step %c4
-// CHECK-SAME: iter_args({{.*}} = [[FIRST]]#0,
+// CHECK: [[WHOLE:%\w+]]:3 = scf.for {{.*}} = [[WHOLE_START:%\w+]] to [[WHOLE_END:%\w+]] step %c4
 // CHECK-NOT: attn.mask
 // CHECK: scf.yield
-// CHECK: [[THIRD:%\w+]]:3 = scf.for {{.*}} step %c4 iter_args({{.*}} = [[SECOND]]#0,
-// CHECK: attn.mask
+// CHECK: [[CUT:%\w+]]:3 = scf.for [[KEY:%\w+]] = {{.*}} step %c4 iter_args({{.*}} = [[WHOLE]]#0,
+// CHECK: arith.cmpi slt, [[KEY]], [[WHOLE_START]]
+// CHECK: [[TILE:%\w+]] = arith.select {{.*}}, [[KEY]],
+// CHECK: attn.mask{{.*}}, [[TILE]])
 // CHECK: scf.yield
-// CHECK: return [[THIRD]]#0
+// CHECK: return [[CUT]]#0
 func.func @attention(%score: tensor<4x16xf32>, %v: tensor<16x8xf32>, %m: tensor<4xf32>, %a: tensor<4xf32>,
                      %o: tensor<4x8xf32>, %row: index) -> tensor<4x8xf32> {
   %c0 = arith.constant 0 : index

@@ -38,6 +38,8 @@ class Distributor:
         self.coordinates = coordinates
         self.bank_conflicts = 0
         """Extra passes of the accesses to shared memory so far."""
+        self.narrow_loads = 0
+        """Loads of less than a word from global memory, for products in loops, so far."""
         self._rule_of = rule_of
         self._values: dict[ir.Value, ir.Value | LaneValue] = {}
 

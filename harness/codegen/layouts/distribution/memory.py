@@ -32,12 +32,16 @@ from harness.codegen.layouts.distribution.transfers import (
 from harness.codegen.layouts.formulas import replica
 from harness.codegen.layouts.layout import Layout
 
+WORD_BYTES = 4
+CONVERSIONS = ("arith.extf", "arith.truncf", "arith.select", "builtin.unrealized_conversion_cast")
+
 
 def distribute_read(distributor: Distributor, operation: ir.OpView) -> None:
     """Load what the lane holds."""
     (result,) = operation.results
     tile = _Tile.of(distributor, operation, distributor.layout(result), result.type.element_type)
     count_bank_conflicts(distributor, operation.operands[0], tile.layout, tile.element, is_write=False)
+    _count_narrow_loads(distributor, operation, tile)
     padding = distributor.scalar(list(operation.operands)[-1])
     loaded: dict[tuple[int, int], ir.Value] = {}
     for access in tile.accesses():
@@ -50,6 +54,23 @@ def distribute_read(distributor: Distributor, operation: ir.OpView) -> None:
             from_elements([loaded[fragment, register] for register in range(tile.layout.registers)])
             for fragment in range(tile.layout.fragments)
         ],
+    )
+
+
+def _count_narrow_loads(distributor: Distributor, read: ir.OpView, tile: "_Tile") -> None:
+    """Add the loads that an iteration makes from global memory, for a product, of less than a word each."""
+    is_in_loop = read.operation.parent.name == "scf.for"
+    if is_in_loop and not in_shared_memory(read.operands[0]) and _feeds_product(read.results[0]):
+        widths = [access.length * bytes_of(tile.element) for access in tile.accesses()]
+        distributor.narrow_loads += sum(width < WORD_BYTES for width in widths)
+
+
+def _feeds_product(value: ir.Value) -> bool:
+    """Return whether a value is an operand of a product, or becomes one by conversions and masks alone."""
+    return any(
+        use.owner.name == "vector.contract"
+        or (use.owner.name in CONVERSIONS and _feeds_product(use.owner.results[0]))
+        for use in value.uses
     )
 
 

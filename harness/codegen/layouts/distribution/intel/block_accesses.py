@@ -71,7 +71,7 @@ def distribute_block_write(distributor: Distributor, write: ir.OpView) -> None:
     held = distributor.held(write.operands[0])
     matrix = MatrixInMemory.of(distributor, write, WRITE_INDEX, held.layout)
     block = Block(held.layout.registers, held.layout.lanes, held.element_type)
-    described = descriptor(matrix.base, matrix.rows, matrix.columns, block)
+    described = descriptor(matrix.base, matrix.rows, matrix.columns, matrix.pitch, block)
     for message in messages(held.layout, blocks=1):
         row, column = matrix.position(message.row, message.column)
         store(held.fragments[message.fragments[0]], described, row, column)
@@ -99,7 +99,7 @@ def _load_straight(
 ) -> list[ir.Value]:
     rows, count = kind.shape[0], len(message.fragments)
     block = Block(rows, LANES, kind.element_type, count)
-    described = descriptor(matrix.base, matrix.rows, matrix.columns, block)
+    described = descriptor(matrix.base, matrix.rows, matrix.columns, matrix.pitch, block)
     row, column = matrix.position(message.row, message.column)
     whole = ir.VectorType.get([rows * count], kind.element_type)
     loaded = load(described, row, column, whole, is_packed=is_packed)
@@ -114,7 +114,9 @@ def _load_transposed(matrix: MatrixInMemory, message: Message, kind: ir.VectorTy
     """Return a fragment whose rows are those of lanes: words of neighbours in a row."""
     in_word = WORD_BYTES // bytes_of(kind.element_type)
     word, words = ir.IntegerType.get_signless(8 * WORD_BYTES), kind.shape[0] // in_word
-    described = descriptor(matrix.base, matrix.rows, matrix.columns // in_word, Block(LANES, words, word))
+    block = Block(LANES, words, word)
+    columns, pitch = matrix.columns // in_word, matrix.pitch // in_word
+    described = descriptor(matrix.base, matrix.rows, columns, pitch, block)
     row, column = matrix.position(message.row, message.column)
     loaded = load(
         described,

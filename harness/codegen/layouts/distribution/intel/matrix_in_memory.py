@@ -1,7 +1,8 @@
 """A matrix in memory, as 2-D block messages name it: what its rows have to be like, and where a tile begins.
 
 All matrices of a buffer are one, row below row: its base is the buffer's.  Where a tile may go beyond the
-rows of its own matrix, the height ends there, so that what is beyond counts as outside.
+rows of its own matrix, the height ends there, so that what is beyond counts as outside.  Of a packed buffer,
+whose heads lie side by side, each head is a matrix of its own, with a base of its own and the buffer's pitch.
 """
 
 import math
@@ -29,8 +30,16 @@ PITCH_MULTIPLE = 16
 """In bytes, a multiple of what widths are one of (cl_intel_subgroup_2d_block_io, "Restrictions")."""
 MOST_ROWS = 1 << 24
 
+BASE_ALIGNMENT = 64
+"""Bytes."""
+
 ROW_AXIS = -2
 ADDRESS_OF = "memref.extract_aligned_pointer_as_index"
+
+
+def address_type() -> ir.Type:
+    """Return the type of addresses, as descriptors take them."""
+    return ir.IntegerType.get_signless(64)
 
 
 def can_be_named(transfer: ir.OpView, first: int) -> bool:
@@ -39,6 +48,8 @@ def can_be_named(transfer: ir.OpView, first: int) -> bool:
     Buffers begin at a multiple of 64 bytes, which drivers of such devices allocate them at.
     """
     operands = list(transfer.operands)
+    if _is_side_by_side(operands[first - 1]):
+        return "mask" not in transfer.attributes and _can_name_one_of_several(operands[first - 1])
     buffer = _argument_with(operands[first - 1])
     if buffer is None or in_shared_memory(buffer) or "mask" in transfer.attributes:
         return False
@@ -76,9 +87,11 @@ class MatrixInMemory:
     rows: ir.Value
     """Up to where there are any, an `index`."""
     columns: int
+    pitch: int
+    """Elements from one row to the next."""
     tile: AxisIndices
     outer_shape: tuple[int, ...]
-    """Sizes of the buffer but the last one."""
+    """Sizes of the axes that make up its rows."""
 
     @classmethod
     def of(
@@ -94,6 +107,8 @@ class MatrixInMemory:
         else:
             start = start_of(distributor, transfer, first, distributor.scalar(held))
             of_warp = [formula(layout, axis).of_level(Level.WARP) for axis in range(2)]
+        if _is_side_by_side(held):
+            return cls._of_several(distributor, held, start, of_warp)
         buffer, in_buffer, end = _in_argument(distributor, held, start)
         *outer, columns = buffer.type.shape
         has_open_rows = ROW_AXIS in open_axes(transfer)
@@ -101,14 +116,59 @@ class MatrixInMemory:
             base=_address(buffer),
             rows=_number([*in_buffer[:-2], end], outer) if has_open_rows else index(math.prod(outer)),
             columns=columns,
+            pitch=columns,
             tile=AxisIndices(distributor.coordinates, buffer, in_buffer, of_warp),
             outer_shape=tuple(outer),
         )
 
+    @classmethod
+    def _of_several(
+        cls, distributor: Distributor, held: ir.Value, start: list[ir.Value], of_warp: list[Formula]
+    ) -> "MatrixInMemory":
+        """Return the matrix, of several side by side, that a transfer begins in."""
+        view, argument = distributor.scalar(held), distributor.scalar(held.owner.operands[0])
+        rows, columns = held.type.shape[-2:]
+        strides, _ = held.type.get_strides_and_offset()
+        before = index(0)
+        for position, stride in zip(start[:-2], strides[:-2], strict=True):
+            before = arith.addi(before, arith.muli(position, index(stride)))
+        in_bytes = arith.muli(before, index(bytes_of(held.type.element_type)))
+        base = arith.addi(_address(argument), arith.index_cast(address_type(), in_bytes))
+        tile = AxisIndices(distributor.coordinates, view, start, of_warp)
+        return cls(base, index(rows), columns, strides[-2], tile, (rows,))
+
     def position(self, row: int, column: int) -> tuple[ir.Value, ir.Value]:
-        """Return row and column, of all rows of the buffer, of what is there in the tile."""
+        """Return row and column, of all rows of the matrix, of what is there in the tile."""
         *outer, at = self.tile.of((row, column))
-        return _number(outer, self.outer_shape), at
+        return _number(outer[-len(self.outer_shape) :], self.outer_shape), at
+
+
+def _is_side_by_side(buffer: ir.Value) -> bool:
+    """Return whether a buffer is an argument that is seen transposed, with axes before those of its rows."""
+    view = producer_of(buffer)
+    return (
+        view is not None
+        and view.name == "memref.transpose"
+        and isinstance(view.operands[0], ir.BlockArgument)
+        and isinstance(view.operands[0].type.layout, ir.AffineMapAttr)
+    )
+
+
+def _can_name_one_of_several(buffer: ir.Value) -> bool:
+    """Return whether messages can name each of the matrices that lie side by side in a buffer."""
+    kind = ir.MemRefType(buffer.type)
+    size = bytes_of(kind.element_type)
+    strides, _ = kind.get_strides_and_offset()
+    *outer, pitch, next_element = (stride * size for stride in strides)
+    rows, width = kind.shape[-2], kind.shape[-1] * size
+    return (
+        next_element == size
+        and LEAST_WIDTH_BYTES <= width <= pitch <= MOST_WIDTH_BYTES
+        and width % WORD_BYTES == 0
+        and pitch % PITCH_MULTIPLE == 0
+        and all(stride % BASE_ALIGNMENT == 0 for stride in outer)
+        and rows <= MOST_ROWS
+    )
 
 
 def _argument_with(buffer: ir.Value) -> ir.Value | None:
@@ -150,7 +210,7 @@ def _address(argument: ir.Value) -> ir.Value:
             return cast.owner.operation.results[0]
     with ir.InsertionPoint.at_block_begin(argument.owner):
         address: ir.Value = arith.index_cast(
-            ir.IntegerType.get_signless(64), memref.extract_aligned_pointer_as_index(argument)
+            address_type(), memref.extract_aligned_pointer_as_index(argument)
         )
     return address
 

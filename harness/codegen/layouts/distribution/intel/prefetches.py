@@ -67,7 +67,7 @@ def distribute_prefetch(distributor: Distributor, operation: ir.OpView) -> None:
     element = ir.MemRefType(operation.operands[0].type).element_type
     blocks = shared_blocks(rows, columns, bytes_of(element), distributor.analysis.tiling.warps)
     block = Block(blocks.rows, LANES, element, blocks.columns // LANES)
-    described = descriptor(matrix.base, matrix.rows, matrix.columns, block)
+    described = descriptor(matrix.base, matrix.rows, matrix.columns, matrix.pitch, block)
     first_row, first_column = matrix.position(0, 0)
     for row, column in places(blocks, distributor.coordinates.warp):
         prefetch(described, arith.addi(first_row, row), arith.addi(first_column, column))

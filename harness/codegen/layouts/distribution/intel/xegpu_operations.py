@@ -26,15 +26,18 @@ class Block:
         return ir.Type.parse(f"!xegpu.tensor_desc<{self.rows}x{self.columns}x{self.element}{side_by_side}>")
 
 
-def descriptor(base: ir.Value, rows: ir.Value, columns: int, block: Block) -> ir.Value:
-    """Return a descriptor of blocks in a matrix, whose address and rows are known when a kernel runs."""
+def descriptor(base: ir.Value, rows: ir.Value, columns: int, pitch: int, block: Block) -> ir.Value:
+    """Return a descriptor of blocks in a matrix, whose address and rows are known when a kernel runs.
+
+    The pitch is the number of elements from one row to the next.
+    """
     created = ir.Operation.create(
         "xegpu.create_nd_tdesc",
         results=[block.descriptor_type],
         operands=[base, rows],
         attributes={
             "const_shape": ir.DenseI64ArrayAttr.get([_when_it_runs(), columns]),
-            "const_strides": ir.DenseI64ArrayAttr.get([columns, 1]),
+            "const_strides": ir.DenseI64ArrayAttr.get([pitch, 1]),
             "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 1, 0]),
         },
     )
