@@ -197,6 +197,12 @@ class TestOnly:
             ("flash", "b1 h2 s64 d64 f16 causal", "cpu:avx2")
         ]
 
+    def test_several_keys_in_one_text(self, experiment: Experiment) -> None:
+        apart = experiment.cases(["variant=flash,naive", "seq=64,128"])
+        assert experiment.cases(["variant=flash,naive,seq=64,128"]) == apart
+        with pytest.raises(InputError, match=r"^--harness-only verion=x: unknown key 'verion'"):
+            experiment.cases(["seq=64,verion=x"], "--harness-only")
+
     def test_a_parameter(self, experiment: Experiment) -> None:
         cases = experiment.cases(["tile_kv=32"])
         assert {(case.variant, case.params["tile_kv"]) for case in cases} == {("naive", 32)}
