@@ -101,8 +101,11 @@ def compare_revisions(
     """Run cases of an experiment with both revisions in turn, case by case, and compare them.
 
     Each revision has a run below `out`.  With `resume` the newest ones there go on.  A case is timed until
-    its ratio is known as sharply as `[timing]` asks by default, or for `budget_s`.
+    its ratio is known as sharply as `[timing]` asks by default, or for `budget_s`.  Raises `InputError` for a
+    revision whose workers are asked in another way.
     """
+    for revision in revisions:
+        revision.require_same_requests()
     timing = TimingSettings(**experiment.timing.model_dump(include=KEPT), budget_s=budget_s)
     experiment = experiment.model_copy(update={"baseline": None, "timing": timing})
     tell(
