@@ -1,15 +1,16 @@
 """harness: a research benchmark harness for attention code generation.
 
 One attention problem, built through competing ways of generating code, checked against one oracle and
-timed.  `harness.attention`, `harness.build`, `harness.run` and `harness.load` are the Python interface;
-they are imported when first used, so that `import harness` stays cheap.
+timed.  `harness.attention`, `harness.build` and `harness.run` are the Python interface, and `harness.load`,
+`harness.tidy` and `harness.draw` for results.  They are imported when first used, so that `import harness`
+stays cheap.
 """
 
 import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harness.api import BuiltArtifact, attention, build, load, run
+    from harness.api import BuiltArtifact, attention, build, draw, load, run, tidy
     from harness.artifact.artifact import Artifact
     from harness.artifact.bound_call import Executable
     from harness.problem.attention_problem import AttentionProblem
@@ -26,8 +27,10 @@ __all__ = [
     "UnsupportedError",
     "attention",
     "build",
+    "draw",
     "load",
     "run",
+    "tidy",
 ]
 
 try:
@@ -47,8 +50,10 @@ _HOMES = {
     "UnsupportedError": "harness.system.errors",
     "attention": "harness.api",
     "build": "harness.api",
+    "draw": "harness.api",
     "load": "harness.api",
     "run": "harness.api",
+    "tidy": "harness.api",
 }
 
 

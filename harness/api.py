@@ -1,4 +1,4 @@
-"""The Python interface: `attention`, `build`, `run` and `load`.
+"""The Python interface: `attention`, `build` and `run`; `load`, `tidy` and `draw` for what was measured.
 
 Everything is also reachable as `harness.NAME`.  Errors name the argument that is wrong.
 """
@@ -26,8 +26,14 @@ from harness.system.validation import shown
 if TYPE_CHECKING:
     import pandas
 
+    from harness.reporting.runs import Runs
+
+    Results = str | Path | pandas.DataFrame
+
 CACHED_EXECUTABLES = 32
 """Executables that `attention` keeps loaded."""
+RUN_OF_FRAME = "harness.run"
+"""Attribute of a table that says which folder it was loaded from."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -248,7 +254,72 @@ def load(path: str | Path) -> "pandas.DataFrame":
     frame = run.table()
     for line in choice_of(folder, run, frame):
         print(f"harness: {printable(line)}", file=sys.stderr)
+    frame.attrs[RUN_OF_FRAME] = str(run.path.absolute())
     return frame
+
+
+def tidy(run: "Results") -> "pandas.DataFrame":
+    """Return timings in long form, a row for each sample: `seaborn.relplot(harness.tidy(run), x="seq", …)`.
+
+    `time_s`, `tflops` and `speedup`, over the baseline in the same round, are of the sample, whose place is
+    `start` and `round`; the other columns are those of `load`, without what was made of all samples, and
+    `label`, the variant with the parameters that tell its series apart.
+
+    Args:
+        run: a run's folder, an experiment's or an archive, or rows of a table that `load` has returned.
+
+    Raises:
+        InputError: it is neither, or what it holds cannot be read.
+    """
+    from harness.reporting.tidy import tidy_samples
+
+    return tidy_samples(_runs_of(run))
+
+
+def draw(figure: str, run: "Results", *, ax: Any = None, **settings: Any) -> Any:
+    """Draw a figure of a run, on axes of your own or as a matplotlib figure with its caption.
+
+    Args:
+        figure: see `harness list figures`.
+        run: as `tidy` takes it.
+        ax: matplotlib's axes, or an array of them where the figure has several panels; they keep your style.
+        **settings: as an experiment's `[figures]` has them, such as `where="head_dim == 64"`.
+
+    Returns:
+        `ax`, or the new figure.
+
+    Raises:
+        InputError: an argument is wrong, or there are not as many axes as panels.
+        HarnessError: nothing in the run suits the figure; the message says why.
+    """
+    import numpy as np
+    from matplotlib.axes import Axes
+
+    from harness.reporting.drawing import draw_on
+
+    _require("figure", figure, str, "a name, see harness list figures")
+    axes = [] if ax is None else np.ravel(np.asarray(ax, dtype=object)).tolist()
+    for one in axes:
+        _require("ax", one, Axes, "matplotlib's axes, or an array of them")
+    drawing = draw_on(_runs_of(run), figure, settings, axes)
+    return drawing if ax is None else ax
+
+
+def _runs_of(run: "Results") -> "Runs":
+    """Return the run at a path, or that a table's rows are of, with these rows only."""
+    import pandas
+
+    from harness.reporting.runs import read_runs
+
+    _require("run", run, str | os.PathLike | pandas.DataFrame, "a path, or a table of harness.load")
+    if not isinstance(run, pandas.DataFrame):
+        return read_runs([run])
+    if RUN_OF_FRAME not in run.attrs or "case" not in run:
+        raise InputError(
+            "run: found a table that says no run and cases, expected rows of one that load returns"
+        )
+    runs = read_runs([run.attrs[RUN_OF_FRAME]])
+    return replace(runs, frame=runs.frame[runs.frame["case"].isin(run["case"])])
 
 
 def _require(argument: str, value: object, kind: Any, expected: str) -> None:

@@ -100,6 +100,8 @@ class MeasuredPeak:
     """Share of the processors that others used in the quietest round in which it was sampled."""
     bandwidths: Mapping[str, float] = field(default_factory=dict)
     """Bytes/s of reading, by level of memory."""
+    dtype: str | None = None
+    """Type that the FLOPs are of, see `Target.peak_dtype`."""
 
 
 @dataclass(frozen=True)
@@ -266,6 +268,7 @@ def peak_columns(tflops: float | None, peak: MeasuredPeak | None, busy_limit: fl
         return {"bandwidth_gb_s": bandwidths}
     return {
         "peak_tflops": peak.flops / 1e12,
+        "peak_dtype": peak.dtype,
         "peak_busy": peak.load > busy_limit,
         "fraction_of_peak": None if tflops is None else tflops * 1e12 / peak.flops,
         "bandwidth_gb_s": bandwidths,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,17 +20,23 @@ from harness.cli.runs import note, open_page
 from harness.results.default_out import DEFAULT_OUT
 from harness.system.printable import printable
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from harness.experiment.experiment import Experiment
+    from harness.reporting.drawing import Drawn
+
 
 @app.command(short_help="Write tables, figures and a page of one run or several.")
 def report(
     folders: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(
             parser=given_path,
             metavar="DIR...",
             help="Folders or archives of runs, or an experiment's folder: its newest run.",
         ),
-    ],
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -66,6 +72,38 @@ def report(
     published: Annotated[
         bool, typer.Option("--published", help="Overlay what others published of the measured problems.")
     ] = False,
+    published_file: Annotated[
+        Path | None,
+        typer.Option(
+            parser=given_path, metavar="FILE", help="Overlay published points of your own: a CSV file."
+        ),
+    ] = None,
+    published_only: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EXPERIMENT",
+            help="Only draw what others published of this experiment's problems; needs no run.",
+        ),
+    ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            metavar="'ROWS by COLUMNS'",
+            help="Only print and write this table, such as 'variant by seq' or 'mask,variant by dtype,seq'.",
+        ),
+    ] = None,
+    values: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="What the cells of the --table hold: gflops, tflops, time_us, time_ms, speedup, error, or a "
+            "column of numbers; several with commas.  [default: throughput]",
+        ),
+    ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option(metavar="CONDITION", help="Rows of the --table, such as 'head_dim == 64'."),
+    ] = None,
     by_row: Annotated[
         bool, typer.Option("--rows", help="Print a row for each case instead of a table for each panel.")
     ] = False,
@@ -74,55 +112,120 @@ def report(
     """Write tables, figures and a page of one run or of several together, or draw figures differently."""
     from harness.reporting.figures.base import USUAL_FORMATS
     from harness.reporting.report import make_report, redraw
-    from harness.results.archive import is_archive
     from harness.results.output_folder import ensure_writable_folder
-    from harness.system.errors import InputError
 
-    if settings and not figures:
-        raise InputError("--set: found no --figure, expected the figure that the settings are for")
-    if opens and figures:
-        raise InputError("--open: found --figure, which writes no page; expected only one of both")
-    if out is None and any(is_archive(folder) for folder in folders):
-        raise InputError("--out: found none, expected a folder: an archive has no place for a report")
+    runs = folders or []
+    _check_options(
+        runs,
+        out,
+        {
+            "--figure": figures,
+            "--set": settings,
+            "--table": table,
+            "--values": values,
+            "--where": where,
+            "--published-only": published_only,
+            "--open": opens,
+        },
+    )
     if out is not None:
         ensure_writable_folder(out)
     chosen = tuple(format.value for format in formats) if formats else USUAL_FORMATS
-    edited = None
-    if experiment is not None:
-        from harness.experiment.experiment import load_experiment
-        from harness.experiment.shipped import find_experiment
+    overlaid = _overlaid(published, published_file)
+    edited = None if experiment is None else _experiment(experiment)
+    if published_only is not None:
+        from harness.reporting.report import draw_published
 
-        edited = load_experiment(find_experiment(experiment))
+        plan, names = _experiment(published_only), figures or ["throughput"]
+        folder = out or DEFAULT_OUT / plan.name / "published"
+        _tell_figures(draw_published(plan, names, settings or [], folder, chosen, overlaid=overlaid))
+        return
+    if table is not None:
+        from harness.reporting.report import tabulate
+
+        names = [name.strip() for name in (values or "").split(",") if name.strip()]
+        for path in tabulate(runs, table, names, where, out, labels=labels or []):
+            typer.echo(printable(f"table: {path}"))
     if figures:
         drawn = redraw(
-            folders,
+            runs,
             figures,
             settings or [],
             out,
             chosen,
             labels=labels or [],
             experiment=edited,
-            published=published,
+            overlaid=overlaid,
         )
-        for path in (path for paths in drawn.files.values() for path in paths):
-            typer.echo(printable(f"figure: {path}"))
-        note(drawn.notes)
-        if drawn.skipped:
-            raise typer.Exit(1)
+        _tell_figures(drawn)
+    if figures or table is not None:
         return
     paths = make_report(
-        folders,
+        runs,
         out,
         chosen,
         labels=labels or [],
         experiment=edited,
         by_row=by_row,
-        published=published,
+        overlaid=overlaid,
     )
     note(paths.notes)
     typer.echo(printable(f"report: {paths.folder}"))
     if opens and paths.html is not None:
         note(open_page(paths.html))
+
+
+NEEDS = {
+    "--set": (("--figure", "--published-only"), "the figure that the settings are for"),
+    "--values": (("--table",), "the table whose cells hold them"),
+    "--where": (("--table",), "the table of these rows"),
+}
+"""Options that say more of what other ones ask for."""
+
+
+def _check_options(folders: list[Path], out: Path | None, given: "Mapping[str, object]") -> None:
+    """Refuse options that belong to others which are missing, or that exclude each other."""
+    from harness.results.archive import is_archive
+    from harness.system.errors import InputError
+
+    for option, (owners, what) in NEEDS.items():
+        if given[option] and not any(given[owner] for owner in owners):
+            raise InputError(f"{option}: found no {owners[0]}, expected {what}")
+    for option in ("--figure", "--table", "--published-only"):
+        if given[option] and given["--open"]:
+            raise InputError(f"--open: found {option}, which writes no page; expected only one of both")
+    if given["--published-only"] and (folders or given["--table"]):
+        other = "a DIR" if folders else "--table"
+        raise InputError(f"--published-only: found {other}, expected it alone: it is about no run")
+    if out is None and any(is_archive(folder) for folder in folders):
+        raise InputError("--out: found none, expected a folder: an archive has no place for a report")
+
+
+def _overlaid(published: bool, file: Path | None) -> dict[str, object]:
+    """Return the settings of figures that overlay published points; a table of them is read at once."""
+    from harness.reporting.published.table import points_of_file
+
+    if file is not None:
+        points_of_file(file)
+    own = {} if file is None else {"published_file": str(file)}
+    return {**own, "published": True} if published else dict(own)
+
+
+def _experiment(name: str) -> "Experiment":
+    """Return an experiment by its file or its name."""
+    from harness.experiment.experiment import load_experiment
+    from harness.experiment.shipped import find_experiment
+
+    return load_experiment(find_experiment(name))
+
+
+def _tell_figures(drawn: "Drawn") -> None:
+    """Tell where figures are, and which could not be drawn."""
+    for path in (path for paths in drawn.files.values() for path in paths):
+        typer.echo(printable(f"figure: {path}"))
+    note(drawn.notes)
+    if drawn.skipped:
+        raise typer.Exit(1)
 
 
 @app.command(short_help="Say which rows, run and command a figure comes from.")

@@ -174,8 +174,8 @@ def _values(point: dict[str, Any]) -> str:
 
 
 def problem_values(problem: AttentionProblem) -> dict[str, Any]:
-    """Return what conditions and filters may ask of a problem: its fields, and `seq`, the longer length."""
-    return {**problem.model_dump(), "seq": max(problem.seq_q, problem.seq_kv)}
+    """Return what conditions and filters may ask of a problem: its fields, and `seq`, of equal lengths."""
+    return {**problem.model_dump(), "seq": problem.seq_q if problem.seq_q == problem.seq_kv else None}
 
 
 PROBLEM_NAMES = ("seq", *AttentionProblem.model_fields)

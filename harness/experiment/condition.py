@@ -25,6 +25,7 @@ WORDS = {"true": True, "false": False, "none": None}
 """TOML's spelling of constants, accepted beside Python's."""
 
 EXPECTED = "expected comparisons joined by and, or, not, such as 'seq <= 2048 and head_dim == 64'"
+UNEQUAL = "seq is of queries and keys of one length; where lengths differ, ask for seq_q or seq_kv"
 
 
 def parse_condition(text: str, names: Collection[str]) -> CodeType:
@@ -43,7 +44,9 @@ def holds(condition: CodeType, values: Mapping[str, Any]) -> bool:
     try:
         return bool(eval(condition, {"__builtins__": {}}, lists))
     except (TypeError, ZeroDivisionError, OverflowError, MemoryError) as error:
-        raise ValueError(f"cannot evaluate {_quoted(condition.co_filename)}: {error}") from error
+        is_unequal = "seq" in names_in(condition) and values.get("seq") is None
+        reason = UNEQUAL if is_unequal else str(error)
+        raise ValueError(f"cannot evaluate {_quoted(condition.co_filename)}: {reason}") from error
 
 
 @functools.lru_cache(maxsize=64)

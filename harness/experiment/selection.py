@@ -25,8 +25,8 @@ def select(cases: Sequence[Case], only: Sequence[str], option: str = "--only") -
 
     A filter is `KEY=VALUE[,VALUE…]`, and several may stand in one text, `seq=256,variant=flash`.  Keys are
     `case` (the start of an id), `variant`, `target` (with or without a chip), any field of the problem,
-    `seq`, and any parameter or target option of the cases.  A pair of numbers is written with a colon,
-    `window=256:0`.
+    `seq` of cases whose queries and keys have one length, and any parameter or target option of the cases.  A
+    pair of numbers is written with a colon, `window=256:0`.
 
     Raises `InputError`, which names the option, for a filter that cannot be read, an unknown key, a value
     that no case has, and filters that no case fulfils together.
@@ -148,8 +148,9 @@ def _why_none(cases: Sequence[Case], key: str) -> str:
     """Return why no case has the value that is asked for: the values that there are."""
     sorted_values = sorted({_value(case, key) for case in cases}, key=_place)
     values = list(dict.fromkeys(shortened(_spelled(value)) for value in sorted_values))
-    if values == ["none"]:
+    more = " …" if len(values) > MOST_VALUES_SHOWN else ""
+    if key == "seq" and "none" in values:
+        more += "; none: queries and keys differ in length, choose by seq_q or seq_kv"
+    elif values == ["none"]:
         return f"no case sets {key}; set it in the experiment to choose by it"
-    return f"no case has it; found {', '.join(values[:MOST_VALUES_SHOWN])}" + (
-        " …" if len(values) > MOST_VALUES_SHOWN else ""
-    )
+    return f"no case has it; found {', '.join(values[:MOST_VALUES_SHOWN])}{more}"

@@ -20,7 +20,7 @@ UNLIMITED = "none"
 LABELS = {
     "kv_heads": "key/value heads",
     "head_dim_v": "value dim",
-    "seq_q": "seq",
+    "seq_q": "query seq",
     "seq_kv": "key/value seq",
     "kv_lengths": "key/value lengths",
     "cu_seqlens_q": "query sequences",

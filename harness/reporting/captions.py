@@ -12,7 +12,7 @@ from harness.problem.attention_problem import LISTS_OF_LENGTHS
 from harness.problem.names_of_values import name_of_list
 from harness.reporting.frames import PROBLEM_COLUMNS, RUN_LABEL, in_words, is_missing, several_values
 from harness.reporting.measurement_notes import measurement_notes, peak_notes
-from harness.reporting.summary_columns import SAME_UNLESS_SAID, has_unusual_scale
+from harness.reporting.summary_columns import SAME_UNLESS_SAID, has_unusual_scale, problem_header
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +27,8 @@ MOST_VALUES = 4
 NONE = "none"
 FIXED_LENGTH = "fixed_length"
 """Column of words for the length that stays where the other one grows."""
+LONGER = "longer length"
+"""Column of the length that grows, where it is that of queries in some panels and of keys in others."""
 SAID_ALONE = ("dtype", "target", "device", "target_options", RUN_LABEL, FIXED_LENGTH)
 """Columns whose values need no name."""
 PARTS_OF_MASK = ("causal_alignment", "window", "boolean_mask", "mask_axes")
@@ -148,8 +150,7 @@ def _column_words(frame: pd.DataFrame, column: str) -> str:
         texts = [f"{texts[0]} … {texts[-1]}"]
     if not values or (frame[column].isna().any() and column != "threads"):
         texts.append(NONE)
-    is_only_length = column == "seq_q" and bool((frame["seq_q"] == frame["seq_kv"]).all())
-    return _with_name("seq" if is_only_length else column, ", ".join(texts))
+    return _with_name(problem_header(frame, column), ", ".join(texts))
 
 
 def _named(frame: pd.DataFrame) -> list[str]:

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness import plugins
 from harness.experiment.figure_settings import parse_settings
 from harness.reporting.captions import figure_caption
 from harness.reporting.figures.base import Figure, NothingToDraw, Unreadable, file_content
 from harness.reporting.figures.origin import origin_of
+from harness.reporting.figures.own_axes import drawn_on
+from harness.reporting.frames import renamed
 from harness.reporting.latex import plot_data
 from harness.reporting.runs import Runs
 from harness.system.errors import HarnessError, InputError, message_of, one_line
 from harness.system.storage.replacing import replaced
 from harness.system.validation import unknown_name
 
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
 DATA = "dat"
 """Ending of the table of a figure's numbers."""
-PUBLISHED = "published"
-"""The setting of figures that can overlay published points."""
+QUOTED = re.compile(r'\s*(\w+)\."([^"]+)"\s*=\s*(.*?)\s*')
+"""An entry of a table whose key has signs of its own, `names."naive tile_kv=64"=ours`."""
 
 
 @dataclass
@@ -45,35 +54,62 @@ def draw_figures(
     folder: Path,
     formats: Sequence[str],
     *,
-    published: bool = False,
+    overlaid: Mapping[str, Any] | None = None,
+    has_others: bool = False,
 ) -> Drawn:
     """Draw figures with these settings, or all usual ones that apply where none is wanted.
 
-    With `published`, those that can do it overlay what others published.
+    Those that overlay what others published take these settings of it, too: `{"published": True}`.  With
+    `has_others`, usual ones take the place of wanted ones that all need times, where no case was timed.
     Whatever is wrong with one, in its settings or while it is drawn, is a line; the others are drawn.
     """
     drawn = Drawn()
-    for name, values in (wanted or {name: {} for name in plugins.names("figure")}).items():
-        try:
-            figure: Figure = plugins.load("figure", name)
-            if not wanted and not figure.is_usual:
-                continue
-            overlaid = {PUBLISHED: True} if published and PUBLISHED in figure.settings.model_fields else {}
-            caption, contents = _draw(runs, figure, {**values, **overlaid}, formats)
-        except Exception as error:  # a plugin's, or matplotlib's; no figure may cost the report
-            reason = one_line(error)
-            if isinstance(error, HarnessError):
-                reason = message_of(error).replace("\n", "; ")
-            drawn.skipped[name] = reason
-            if name in wanted or isinstance(error, Unreadable) or not isinstance(error, NothingToDraw):
-                drawn.notes.append(f"figure {name} not drawn: {reason}")
-            continue
-        for ending, content in contents.items():
-            with replaced(folder / f"{name}.{ending}") as file:
-                file.write_bytes(content)
-        drawn.files[name] = tuple(folder / f"{name}.{ending}" for ending in formats)
-        drawn.captions[name] = caption
+    draw = partial(_draw_into, drawn, runs, folder, formats, overlaid=overlaid or {})
+    for name, values in wanted.items():
+        draw(name, values, is_wanted=True)
+    is_timed = bool(runs.frame["time_s"].notna().any())
+    if not wanted or (has_others and not is_timed and not drawn.files):
+        for name in plugins.names("figure"):
+            if name not in wanted:
+                draw(name, {}, is_wanted=False)
+        if wanted and drawn.files:
+            drawn.notes.append(f"no case was timed: drawn instead are {', '.join(drawn.files)}")
     return drawn
+
+
+def _draw_into(
+    drawn: Drawn,
+    runs: Runs,
+    folder: Path,
+    formats: Sequence[str],
+    name: str,
+    values: Mapping[str, Any],
+    *,
+    overlaid: Mapping[str, Any],
+    is_wanted: bool,
+) -> None:
+    """Draw a figure and note what becomes of it; one that nobody wants only where it is usual."""
+    try:
+        figure: Figure = plugins.load("figure", name)
+        is_timed = bool(runs.frame["time_s"].notna().any())
+        if not (is_wanted or figure.is_usual or (figure.is_usual_without_times and not is_timed)):
+            return
+        fields = figure.settings.model_fields
+        taken = {key: value for key, value in overlaid.items() if key in fields}
+        caption, contents = _draw(runs, figure, {**values, **taken}, formats)
+    except Exception as error:  # a plugin's, or matplotlib's; no figure may cost the report
+        reason = one_line(error)
+        if isinstance(error, HarnessError):
+            reason = message_of(error).replace("\n", "; ")
+        drawn.skipped[name] = reason
+        if is_wanted or isinstance(error, Unreadable) or not isinstance(error, NothingToDraw):
+            drawn.notes.append(f"figure {name} not drawn: {reason}")
+        return
+    for ending, content in contents.items():
+        with replaced(folder / f"{name}.{ending}") as file:
+            file.write_bytes(content)
+    drawn.files[name] = tuple(folder / f"{name}.{ending}" for ending in formats)
+    drawn.captions[name] = caption
 
 
 def _draw(
@@ -83,21 +119,42 @@ def _draw(
     settings = parse_settings(figure, values)
     frame = runs.frame.copy  # a plugin may change what it gets
     rows = figure.rows(frame(deep=False), settings)
-    facts = figure_caption(
-        rows,
-        runs.manifests,
-        shows_times=figure.shows_times,
-        shows_rates=figure.shows_rates,
-        says_lengths=not figure.has_axis_of_lengths,
-    )
-    caption = f"{figure.reading(settings)} {facts}".strip()
+    caption = _caption(runs, figure, settings, rows)
     drawing = figure.draw(frame(deep=False), settings, caption)
     origin = origin_of(runs, figure.name, values, rows).model_dump_json(exclude_none=True)
     contents = {ending: file_content(drawing, ending, origin) for ending in formats}
     if figure.data_columns:
-        lines = plot_data(figure.numbers(frame(deep=False), settings), figure.data_columns, origin)
+        numbers = renamed(figure.numbers(frame(deep=False), settings), settings.names)
+        lines = plot_data(numbers, figure.data_columns, origin)
         contents[DATA] = "".join(f"{line}\n" for line in lines).encode()
     return caption, contents
+
+
+def draw_on(runs: Runs, name: str, values: Mapping[str, Any], axes: Sequence[Axes] = ()) -> Drawing:
+    """Draw a figure of runs on axes of a reader's own, one for each panel, or as a drawing with a caption.
+
+    Raises `InputError` for settings that cannot be, and for another number of axes; else as `Figure.draw`.
+    """
+    figure: Figure = plugins.load("figure", name)
+    check_wanted(runs, {name: values})
+    settings, frame = parse_settings(figure, values), runs.frame.copy
+    if axes:
+        with drawn_on(axes):
+            return figure.draw(frame(deep=False), settings, "")
+    rows = figure.rows(frame(deep=False), settings)
+    return figure.draw(frame(deep=False), settings, _caption(runs, figure, settings, rows))
+
+
+def _caption(runs: Runs, figure: Figure, settings: Any, rows: pd.DataFrame) -> str:
+    """Return what stands below a figure that draws these rows."""
+    facts = figure_caption(
+        rows,
+        runs.manifests,
+        shows_times=figure.shows_times and bool(runs.manifests),
+        shows_rates=figure.shows_rates and bool(runs.manifests),
+        says_lengths=not figure.has_axis_of_lengths,
+    )
+    return f"{figure.reading(settings)} {facts}".strip()
 
 
 def check_wanted(runs: Runs, wanted: Mapping[str, Mapping[str, Any]]) -> None:
@@ -111,33 +168,41 @@ def with_assignments(kept: Mapping[str, Any], assignments: Sequence[str], figure
     """Return an experiment's settings of a figure as `KEY=VALUE` texts change them.
 
     Values are as TOML spells them, or plain words: `style=bars`, `size=[7, 3]`, `names.flash=ours`; a list of
-    words needs no brackets, `panels=head_dim,mask`.  `KEY=` without a value takes a setting back.  Raises
-    `InputError` for a text of another form.
+    words needs no brackets, `panels=head_dim,mask`.  `KEY=` without a value takes a setting back, or an entry
+    of a table, whose other entries stay.  Raises `InputError` for a text of another form.
     """
     settings = dict(kept)
-    tables: dict[str, dict[str, str]] = {}
     fields = figure.settings.model_fields
     for text in assignments:
+        entry_of_series = QUOTED.fullmatch(text)
         key, equals, value = (part.strip() for part in text.partition("="))
         if not (equals and key):
             raise InputError(f"--set {text!r}: expected KEY=VALUE, such as style=bars")
         name, dot, entry = key.partition(".")
+        if entry_of_series:
+            name, entry, value = entry_of_series.groups()
         if name not in fields:
             raise InputError(f"--set {name}=: {unknown_name('setting', name, list(fields))}")
         if dot:
-            settings[name] = tables.setdefault(name, {})
-            tables[name][entry] = value
+            table = settings.get(name)
+            others = (
+                {word: of for word, of in table.items() if word != entry} if isinstance(table, dict) else {}
+            )
+            settings[name] = others | ({entry: value} if value else {})
         elif value:
-            settings[name] = _value(name, value, is_list="tuple[" in str(fields[name].annotation))
+            settings[name] = _value(name, value, str(fields[name].annotation))
         else:
             settings.pop(name, None)
     return settings
 
 
-def _value(name: str, text: str, is_list: bool) -> Any:
-    """Return what a text means: TOML where it is that, else words."""
+def _value(name: str, text: str, kind: str) -> Any:
+    """Return what a text means for a setting of this type: TOML where it is that, else words."""
+    is_list, is_text = "tuple[" in kind, kind.startswith("str |")
     try:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
-        value = [word.strip() for word in text.split(",")] if is_list else text
-    return [value] if is_list and not isinstance(value, list) else value
+        value = text
+        if is_list and ("," in text or not is_text):
+            value = [word.strip() for word in text.split(",")]
+    return [value] if is_list and not is_text and not isinstance(value, list | dict) else value

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from harness.reporting.figures.embedding import read_embedded
-from harness.reporting.figures.origin import MOST_ROWS, Origin, RunOrigin, manifest_digest
+from harness.reporting.figures.origin import MOST_ROWS, Origin, RunOrigin, key_of_entry, manifest_digest
 from harness.reporting.units import EMPTY, significant, time_unit
 from harness.results.run_folder import MANIFEST_FILE, RunFolder
 from harness.system.errors import InputError
@@ -86,6 +86,8 @@ def redraw_line(origin: Origin, found_runs: Sequence[FoundRun | None], file: Pat
         str(now.folder.path) if now is not None else f"{run.experiment}/{run.run}"
         for run, now in zip(origin.runs, found_runs, strict=True)
     ]
+    if origin.published_only is not None:
+        folders = ["--published-only", origin.published_only]
     labels = [f"--label={run.label}" for run in origin.runs if run.label is not None]
     assignments = [*_assignments(origin.settings), *(f"{name}=" for name in origin.unset)]
     settings = [word for setting in assignments for word in ("--set", setting)]
@@ -144,7 +146,7 @@ def _assignments(settings: dict[str, Any]) -> Iterator[str]:
     """Yield settings as `--set` takes them; a text of one word needs no quotation marks."""
     for name, value in settings.items():
         if isinstance(value, dict):
-            yield from (f"{name}.{entry}={text}" for entry, text in value.items())
+            yield from (f"{key_of_entry(name, entry)}={text}" for entry, text in value.items())
         elif isinstance(value, str) and PLAIN_WORD.fullmatch(value):
             yield f"{name}={value}"
         else:

@@ -10,8 +10,9 @@ one table or figure to the next.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.problem.attention_problem import describe_fields
 from harness.problem.fields import problem_fields
@@ -64,6 +65,7 @@ RUN_LABEL = "run_label"
 BASELINE_LABEL = "baseline_label"
 """Column of a prepared frame: the series that a row's speed-up is over, without its run."""
 
+Value = TypeVar("Value")
 RunLabels = Mapping[tuple[Hashable, Hashable], str]
 """What runs are called, by experiment and run."""
 
@@ -142,6 +144,38 @@ def select_variants(frame: pd.DataFrame, wanted: Sequence[str] | None) -> pd.Dat
     if wanted is None:
         return frame
     return frame[frame["variant"].isin(wanted) | frame["label"].isin(wanted)]
+
+
+def display_name(label: str, names: Mapping[str, str]) -> str:
+    """Return what a series is called: its name, or its variant's with the series' parameters."""
+    variant, space, parameters = label.partition(" ")
+    return str(names.get(label, f"{names.get(variant, variant)}{space}{parameters}"))
+
+
+def renamed(frame: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
+    """Return a prepared frame whose series and baselines are called by these names; equal ones stay apart."""
+    labels = [*frame["label"].cat.categories, *frame.get(BASELINE_LABEL, frame["label"]).dropna()]
+    shown = {label: display_name(label, names) for label in map(str, labels)}
+    times = Counter(shown.values())
+    shown = {label: name if times[name] == 1 else f"{name} ({label})" for label, name in shown.items()}
+    frame = frame.assign(label=frame["label"].cat.rename_categories(shown))
+    if BASELINE_LABEL in frame:
+        baselines = frame[BASELINE_LABEL].map(shown, na_action="ignore").astype(dtype_of("str"))
+        frame = frame.assign(**{BASELINE_LABEL: baselines})
+    return frame
+
+
+def of_series(label: str, values: Mapping[str, Value]) -> Value | None:
+    """Return the value of a series, or of its variant; None without either."""
+    return values.get(label, values.get(label.partition(" ")[0]))
+
+
+def in_order(frame: pd.DataFrame, first: Sequence[str]) -> pd.DataFrame:
+    """Return the rows with these variants, or series, first; the others follow as before."""
+    places = {name: place for place, name in enumerate(first)}
+    labels = [str(label) for label in frame["label"].cat.categories]
+    labels.sort(key=lambda label: len(first) if (place := of_series(label, places)) is None else place)
+    return sort_rows(frame.assign(label=frame["label"].cat.reorder_categories(labels, ordered=True)))
 
 
 def labels_in(frame: pd.DataFrame) -> list[str]:

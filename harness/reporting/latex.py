@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.reporting.figures.embedding import embedded
 from harness.reporting.frames import PROBLEM_COLUMNS, is_missing, labels_in, records, varying
-from harness.reporting.panel_tables import PanelTable, marks_explained
+from harness.reporting.panel_tables import marks_explained
 from harness.reporting.tables import Summary
 from harness.reporting.units import is_number
 from harness.system.printable import printable
@@ -40,8 +41,10 @@ SPECIAL = {
     "✓": r"\ensuremath{\checkmark}",
 }
 """Characters that LaTeX reads as commands, or that its usual fonts lack."""
-PREAMBLE = "% \\usepackage{booktabs,amssymb}; each table is one tabular, to be put into a table of your own"
+PREAMBLE = "% \\usepackage{booktabs,multirow,amssymb}; one tabular, to be put into a table of your own"
 READ = "% Throughput and speed-ups: higher is better.  Times and errors: lower is better."
+CLINES = re.compile(r"\\cline(\{.*?\}).*")
+"""The rules below a group of rows; the first one is the longest."""
 MISSING = "nan"
 DIGITS = 9
 """Significant digits of numbers for plots."""
@@ -60,29 +63,78 @@ def latex_text(text: object) -> str:
     return "".join(SPECIAL.get(letter, letter) for letter in printable(str(text)))
 
 
-def summary_latex(panels: Sequence[PanelTable], summary: Summary) -> Iterator[str]:
-    """Yield the lines of a run's tables: one for each panel, then one with a row for each case."""
-    yield from (PREAMBLE, READ)
-    for panel in panels:
-        yield from ("", f"% {printable(panel.title)}")
-        rows = [(label, *cells) for label, cells in panel.rows.items()]
-        yield from tabular(("variant", *panel.places), rows, [False, *(True for _ in panel.places)])
-    yield from (f"% {note}" for note in marks_explained([panel.rows for panel in panels]))
-    yield from ("", f"% {printable(summary.title)}")
-    yield from tabular(summary.headers, summary.rows, [column.is_number for column in summary.columns])
-    if summary.hidden:
-        yield f"% and {summary.hidden} more rows in results.csv"
-    yield from (f"% {note}" for note in summary.notes)
+def summary_latex(grid: pd.DataFrame | None, summary: Summary) -> Iterator[str]:
+    """Yield the lines of a run's table: its `paper_grid`, or where there is none a row for each case.
 
-
-def tabular(headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> list[str]:
-    """Return the lines of a tabular with the rules of booktabs, numbers aligned to the right."""
+    Either is one tabular, in which what several rows share stands once.
+    """
+    if grid is not None:
+        yield from grid_latex(grid, summary.title)
+        return
     import pandas as pd
 
-    style = pd.DataFrame(list(rows), columns=list(headers)).style.hide(axis="index")
-    style = style.format(latex_text).format_index(latex_text, axis="columns")
-    alignment = "".join("r" if is_number else "l" for is_number in numeric)
-    return style.to_latex(column_format=alignment, hrules=True).splitlines()
+    keys = summary.problem_columns + 1
+    index = pd.MultiIndex.from_tuples(
+        [row[:keys] for row in summary.rows], names=list(summary.headers[:keys])
+    )
+    cells = pd.DataFrame([row[keys:] for row in summary.rows], index, list(summary.headers[keys:]))
+    numeric = [column.is_number for column in summary.columns]
+    yield from grid_latex(cells, summary.title, summary.notes, numeric)
+    if summary.hidden:
+        yield f"% and {summary.hidden} more rows in results.csv"
+
+
+def grid_latex(
+    grid: pd.DataFrame,
+    title: str,
+    notes: Sequence[str] = (),
+    numeric: Sequence[bool] | None = None,
+) -> Iterator[str]:
+    """Yield the lines of a grid of texts as a tabular, with its title and what its marks mean as remarks.
+
+    Numbers are aligned to the right: by default all that is no index.
+    """
+    yield from (PREAMBLE, READ, f"% {printable(title)}")
+    yield from _tabular(grid, numeric)
+    marks = marks_explained([{"": list(grid.to_numpy(dtype=object).flat)}])
+    yield from (f"% {printable(note)}" for note in dict.fromkeys([*marks, *notes]))
+
+
+def _tabular(grid: pd.DataFrame, numeric: Sequence[bool] | None) -> list[str]:
+    """Return the lines of a tabular with the rules of booktabs, also below groups of columns and of rows."""
+    index, columns = ([latex_text(name or "") for name in axis.names] for axis in (grid.index, grid.columns))
+    named = grid.set_axis(grid.index.set_names(index), axis="index")
+    named = named.set_axis(grid.columns.set_names(columns), axis="columns")
+    style = named.style.format(latex_text)
+    for axis in ("index", "columns"):
+        style = style.format_index(latex_text, axis=axis)
+    keys = len(index)
+    aligned = numeric or [False] * keys + [True] * len(grid.columns)
+    lines = style.to_latex(
+        column_format="".join("r" if is_number else "l" for is_number in aligned),
+        hrules=True,
+        clines="skip-last;data" if keys > 1 else None,
+        multirow_align="t",
+        multicol_align="c",
+    ).splitlines()
+    body = [CLINES.sub(r"\\cmidrule\1", line) for line in lines]
+    last_rule = body.index(r"\bottomrule") - 1
+    if body[last_rule].startswith(r"\cmidrule"):
+        del body[last_rule]
+    for level in range(grid.columns.nlevels - 1, 0, -1):
+        body.insert(2 + level, _rules_below(grid.columns, level, keys))
+    return body
+
+
+def _rules_below(columns: pd.Index, levels: int, first: int) -> str:
+    """Return the rules below the groups of columns that agree in their first levels."""
+    keys = [key[:levels] for key in columns]
+    starts = [place for place, key in enumerate(keys) if place == 0 or key != keys[place - 1]]
+    ends = [*starts[1:], len(keys)]
+    return " ".join(
+        rf"\cmidrule(lr){{{first + start + 1}-{first + end}}}"
+        for start, end in zip(starts, ends, strict=True)
+    )
 
 
 def plot_data(rows: pd.DataFrame, columns: Sequence[str], origin: str) -> Iterator[str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from harness.reporting.frames import RUN_COLUMNS, records
+from harness.reporting.frames import RUN_COLUMNS, is_missing, records
 from harness.reporting.units import has_wide_interval
 from harness.system.plurals import counted
 
@@ -53,9 +54,12 @@ def peak_notes(frame: pd.DataFrame) -> Iterator[str]:
 
 def too_low_peak_notes(frame: pd.DataFrame) -> Iterator[str]:
     """Yield a sentence, without its full stop, on rows that are faster than the peak that was measured."""
-    faster = int((frame["tflops"] > frame["peak_tflops"]).sum())
-    if faster:
-        yield f"Above 100 % of the measured peak, which is too low there: {_counted(str(faster), 'row')}"
+    faster = frame[frame["tflops"] > frame["peak_tflops"]]
+    types = zip(faster["peak_dtype"], faster["dtype"], strict=True)
+    others = Counter("" if is_missing(of) or str(of).split()[0] == dtype else str(of) for of, dtype in types)
+    for of, number in others.items():
+        why = f"of {of} and not of their type" if of else "too low there"
+        yield f"Above 100 % of the measured peak, which is {why}: {counted(number, 'row')}"
 
 
 def _range(numbers: pd.Series) -> str:

@@ -1,10 +1,14 @@
-"""What a reader looks for first: a table for each head dim and mask, variants down, lengths across."""
+"""What a reader looks for first: variants down, lengths across, a table for each head dim and mask.
+
+For a paper they are one table, in which dtypes are groups of columns.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from harness.reporting.captions import problem_words
 from harness.reporting.figures.base import Unreadable
@@ -19,6 +23,7 @@ from harness.reporting.frames import (
     units_of,
     varying,
 )
+from harness.reporting.grids import Row, Value, grid_of, outcome
 from harness.reporting.tables import markdown_rows
 from harness.reporting.units import (
     EMPTY,
@@ -41,6 +46,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 PANELS = ("head_dim", "mask")
+ACROSS = ("dtype",)
+"""What splits panels, and is a group of columns in the one table of a paper."""
 BUSY = "†"
 BUSY_NOTE = f"{BUSY} measured while others used the machine"
 
@@ -64,16 +71,44 @@ def panel_tables(frame: pd.DataFrame) -> list[PanelTable]:
     There is none where nothing was timed, where there is only one length, and where there would be more
     panels, series or lengths than can be read: then the summary, row by row, says more.
     """
-    frame, x = along(frame, "seq")
-    if not frame["time_s"].notna().any() or frame[x].nunique() < 2:
+    split = _split(frame)
+    if split is None:
         return []
-    try:
-        columns = check_readable(frame, PANELS, x)
-    except Unreadable:
-        return []
+    frame, x, columns = split
     _, unit = units_of(frame)
     unnamed = varying(frame, (name for name in PROBLEM_COLUMNS if name not in {*LENGTHS, *columns}))
     return [_table(panel, x, unit, unnamed) for panel in panel_grid(frame, columns).panels]
+
+
+def paper_grid(frame: pd.DataFrame) -> pd.DataFrame | None:
+    """Return all panels as one grid, see `harness.reporting.grids.grid_of`: what splits them stands down.
+
+    None where there are no panels, see `panel_tables`.
+    """
+    split = _split(frame)
+    if split is None:
+        return None
+    frame, x, columns = split
+    _, unit = units_of(frame)
+    header = unit.symbol + _speedups_over(records(frame))
+    value = Value(
+        "throughput", header, partial(_cell, unit=unit, has_interval=False), lambda row: row["tflops"]
+    )
+    down = [*(name for name in columns if name not in ACROSS), "label"]
+    across = [*(name for name in columns if name in ACROSS), x]
+    grid = grid_of(frame.drop_duplicates([*down, *across], keep="last"), down, across, [value])
+    return grid.rename_axis(index=lambda name: "variant" if name == "label" else name)
+
+
+def _split(frame: pd.DataFrame) -> tuple[pd.DataFrame, str, list[str]] | None:
+    """Return the rows of panels, the column of their lengths, and the columns that split them."""
+    frame, x = along(frame, "seq")
+    if not frame["time_s"].notna().any() or frame[x].nunique() < 2:
+        return None
+    try:
+        return frame, x, check_readable(frame, PANELS, x)
+    except Unreadable:
+        return None
 
 
 def markdown_panel(table: PanelTable) -> str:
@@ -115,14 +150,7 @@ def _table(panel: Panel, x: str, unit: Unit, unnamed: Sequence[str]) -> PanelTab
     frame, label = panel.frame, x_label(panel.frame, x)
     by_length = "" if label == SAME_LENGTHS else f"by {label}"
     rows = {(str(row["label"]), row[x]): row for row in records(frame)}
-    over = {str(row[BASELINE_LABEL]) for row in rows.values() if _speedup(row, has_interval=True)}
-    speedups = (
-        f" (speed-up over {over.pop()})"
-        if len(over) == 1
-        else " (speed-ups over different baselines)"
-        if over
-        else ""
-    )
+    speedups = _speedups_over(rows.values())
     words = [panel.heading, by_length, *problem_words(frame, unnamed), f"{unit.symbol}{speedups}"]
     places = sorted(frame[x].unique())
 
@@ -135,17 +163,29 @@ def _table(panel: Panel, x: str, unit: Unit, unnamed: Sequence[str]) -> PanelTab
     return PanelTable(", ".join(filter(None, words)), tuple(map(str, places)), texts(False), texts(True))
 
 
-def _cell(row: dict[str, Any] | None, unit: Unit, has_interval: bool) -> str:
+def _speedups_over(rows: Iterable[Row]) -> str:
+    """Return what the speed-ups of some rows are over, ` (speed-up over unfused)`; empty without any."""
+    over = {str(row[BASELINE_LABEL]) for row in rows if _speedup(row, has_interval=True)}
+    if len(over) == 1:
+        return f" (speed-up over {over.pop()})"
+    return " (speed-ups over different baselines)" if over else ""
+
+
+def marks_of(row: Row) -> str:
+    """Return the marks of a row whose time is to be taken with care."""
+    return BUSY * (row["busy"] is True) + WIDE * has_wide_interval(row)
+
+
+def _cell(row: Row | None, unit: Unit, has_interval: bool) -> str:
     """Return throughput and speed-up of a case, or what became of it instead."""
     if row is None:
         return EMPTY
     if not is_number(row["time_s"]):
-        return "not timed" if row["status"] == Status.PASSED else str(row["status"])
-    marks = BUSY * (row["busy"] is True) + WIDE * has_wide_interval(row)
-    return scaled(row["tflops"], unit.factor) + marks + _speedup(row, has_interval)
+        return "not timed" if row["status"] == Status.PASSED else outcome(row)
+    return scaled(row["tflops"], unit.factor) + marks_of(row) + _speedup(row, has_interval)
 
 
-def _speedup(row: dict[str, Any], has_interval: bool) -> str:
+def _speedup(row: Row, has_interval: bool) -> str:
     """Return the speed-up of a case over another one, ` (1.43× [1.42, 1.44])`, empty where there is none."""
     if not is_number(row["speedup"]) or is_own_baseline(row):
         return ""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness import plugins
+from harness.reporting.asked_tables import asked_table
 from harness.reporting.csv_tables import full_csv
 from harness.reporting.drawing import (
     Drawn,
@@ -22,8 +23,15 @@ from harness.reporting.failures import failures_of, print_failure_list
 from harness.reporting.figures.base import USUAL_FORMATS, check_formats
 from harness.reporting.html.page import html_page
 from harness.reporting.latex import summary_latex
-from harness.reporting.panel_tables import PanelTable, marks_explained, panel_tables, rich_panel
-from harness.reporting.runs import Runs, read_runs
+from harness.reporting.panel_tables import (
+    PanelTable,
+    marks_explained,
+    panel_tables,
+    paper_grid,
+    rich_panel,
+)
+from harness.reporting.published.alone import published_alone
+from harness.reporting.runs import Runs, read_runs, with_names
 from harness.reporting.summary_columns import summary_title
 from harness.reporting.summary_text import figures_markdown, summary_markdown
 from harness.reporting.tables import rich_table, summarize
@@ -45,6 +53,9 @@ MOST_ROWS_PRINTED = 200
 """Of a run with more rows the terminal shows the first; the CSV files have all."""
 LONGEST_REPORT_S = 3600.0
 """Seconds after which a half-written file in a report's folder is nobody's any more."""
+
+OF_VARIANTS = ("variants", "names")
+"""Settings of figures that name variants, of which published points have none."""
 
 Folders = Sequence[str | Path]
 
@@ -74,7 +85,7 @@ def make_report(
     labels: Sequence[str] = (),
     experiment: Experiment | None = None,
     by_row: bool = False,
-    published: bool = False,
+    overlaid: Mapping[str, Any] | None = None,
 ) -> ReportPaths:
     """Write tables, figures and `report.html` of one or several runs, and print the tables.
 
@@ -82,16 +93,17 @@ def make_report(
     `labels` say what they are called, one for each folder.  The files go to `out`, by default to `report/` in
     the run's folder; several runs have no such place.  Drawn are the figures that the experiments, or an
     edited `experiment`, name under `[figures]`, or all that apply where none is named; one that cannot be
-    drawn is among the paths' `skipped`.  `by_row` prints a row for each case, `published` is as in
+    drawn is among the paths' `skipped`.  `by_row` prints a row for each case, `overlaid` is as in
     `draw_figures`.  Raises `InputError` for a folder without results, several runs without `out`, unknown
     formats, or an output folder that cannot be written.
     """
     check_formats(formats)
     runs = read_runs(folders, labels)
-    folder, panels = _report_folder(runs, out), panel_tables(runs.frame)
     wanted = runs.figures if experiment is None else experiment.figures
-    paths = _write(runs, panels, folder, formats, wanted, published=published)
-    print_tables(runs, panels, _console(), by_row=by_row)
+    folder, named = _report_folder(runs, out), with_names(runs, wanted)
+    panels = panel_tables(named.frame)
+    paths = _write(runs, named, panels, folder, formats, wanted, overlaid=overlaid)
+    print_tables(named, panels, _console(), by_row=by_row)
     return paths
 
 
@@ -104,17 +116,47 @@ def redraw(
     *,
     labels: Sequence[str] = (),
     experiment: Experiment | None = None,
-    published: bool = False,
+    overlaid: Mapping[str, Any] | None = None,
 ) -> Drawn:
     """Draw figures of runs again, with settings of the runs' experiments, or of an edited one, and others.
 
     `assignments` are `KEY=VALUE`, see `harness.reporting.drawing.with_assignments`.  Raises `InputError` as
     `make_report` does, and for settings that cannot be.
     """
-    check_formats(formats)
     runs = read_runs(folders, labels)
-    folder = _report_folder(runs, out)
     kept = runs.figures if experiment is None else experiment.figures
+    return _redraw(runs, kept, figures, assignments, _report_folder(runs, out), formats, overlaid)
+
+
+def draw_published(
+    experiment: Experiment,
+    figures: Sequence[str],
+    assignments: Sequence[str],
+    folder: Path,
+    formats: Sequence[str] = USUAL_FORMATS,
+    *,
+    overlaid: Mapping[str, Any] | None = None,
+) -> Drawn:
+    """Draw what others published of an experiment's problems, without any run; see `redraw`."""
+    runs = published_alone(experiment, overlaid or {})
+    kept = {
+        name: {key: value for key, value in settings.items() if key not in OF_VARIANTS}
+        for name, settings in runs.figures.items()
+    }
+    return _redraw(runs, kept, figures, assignments, folder, formats, None)
+
+
+def _redraw(
+    runs: Runs,
+    kept: Mapping[str, Mapping[str, Any]],
+    figures: Sequence[str],
+    assignments: Sequence[str],
+    folder: Path,
+    formats: Sequence[str],
+    overlaid: Mapping[str, Any] | None,
+) -> Drawn:
+    """Draw figures of runs with the settings that an experiment keeps, changed by assignments."""
+    check_formats(formats)
     wanted = {
         name: with_assignments(kept.get(name, {}), assignments, plugins.load("figure", name))
         for name in figures
@@ -122,7 +164,35 @@ def redraw(
     check_wanted(runs, wanted)
     with _written_to(folder, runs):
         folder.mkdir(parents=True, exist_ok=True)
-        return draw_figures(runs, wanted, folder, formats, published=published)
+        return draw_figures(runs, wanted, folder, formats, overlaid=overlaid)
+
+
+def tabulate(
+    folders: Folders,
+    asked: str,
+    values: Sequence[str] = (),
+    where: str | None = None,
+    out: str | Path | None = None,
+    *,
+    labels: Sequence[str] = (),
+) -> list[Path]:
+    """Print the table of runs that somebody asks for, `variant by seq`, write it, and return its files.
+
+    See `harness.reporting.asked_tables.asked_table`; files go where `make_report` writes its own.
+    """
+    runs = read_runs(folders, labels)
+    folder, table = _report_folder(runs, out), asked_table(runs.frame, asked, values, where)
+    with _written_to(folder, runs):
+        folder.mkdir(parents=True, exist_ok=True)
+        files = table.write(folder)
+    console = _console()
+    show = partial(console.print, markup=False, highlight=False, soft_wrap=True)
+    show(table.title)
+    for part in table.on_terminal():
+        console.print(part, soft_wrap=True)
+    for note in (*table.notes, *runs.notes):
+        show(note)
+    return files
 
 
 def _report_folder(runs: Runs, out: str | Path | None) -> Path:
@@ -139,26 +209,33 @@ def _report_folder(runs: Runs, out: str | Path | None) -> Path:
 
 def _write(
     runs: Runs,
+    named: Runs,
     panels: Sequence[PanelTable],
     folder: Path,
     formats: Sequence[str],
     wanted: Mapping[str, Mapping[str, Any]],
     *,
-    published: bool,
+    overlaid: Mapping[str, Any] | None,
 ) -> ReportPaths:
-    """Write the tables, then draw the figures, then write the text again, with the figures, and the page."""
-    text, summary = folder / SUMMARY_MARKDOWN, summarize(runs.frame)
+    """Write the tables, then draw the figures, then write the text again, with the figures, and the page.
+
+    `named` are the runs with the names that series have in tables.
+    """
+    text, summary = folder / SUMMARY_MARKDOWN, summarize(named.frame)
     with _written_to(folder, runs):
         if folder.parent in runs.folders:
             remove_leftovers(folder, LONGEST_REPORT_S)
         folder.mkdir(parents=True, exist_ok=True)
-        tables = summary_markdown(runs, panels, summary)
+        tables = summary_markdown(named, panels, summary)
         write_text(text, tables)
-        write_text(folder / SUMMARY_LATEX, "".join(f"{line}\n" for line in summary_latex(panels, summary)))
+        write_text(
+            folder / SUMMARY_LATEX,
+            "".join(f"{line}\n" for line in summary_latex(paper_grid(named.frame), summary)),
+        )
         write_text(folder / RESULTS_CSV, full_csv(runs.frame))
-        drawn = draw_figures(runs, wanted, folder, formats, published=published)
+        drawn = draw_figures(runs, wanted, folder, formats, overlaid=overlaid, has_others=True)
         write_text(text, tables + figures_markdown(drawn))
-        html = _write_page(folder / PAGE, runs, panels, drawn)
+        html = _write_page(folder / PAGE, named, panels, drawn)
     return ReportPaths(
         folder=folder,
         summary_markdown=text,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.experiment.profiles import mistakes_in_profiles, unknown_profile, with_profile
 from harness.reporting.beside_the_clock import with_measured_share
 from harness.reporting.distinct import numbered
-from harness.reporting.frames import PROBLEM_COLUMNS, RUN_COLUMNS, RunLabels, prepare
+from harness.reporting.frames import PROBLEM_COLUMNS, RUN_COLUMNS, RunLabels, prepare, renamed
 from harness.results.run_identity import names_of_folders
 from harness.system.errors import InputError
 from harness.system.plurals import counted
@@ -121,6 +121,15 @@ def _unfinished(run: RunFolder, rows: pd.DataFrame) -> list[str]:
     if ended == planned:
         return []
     return [f"{len(ended)} of {counted(len(planned), 'case')} ran: the run was interrupted, or still goes on"]
+
+
+def with_names(runs: Runs, figures: Mapping[str, Mapping[str, Any]]) -> Runs:
+    """Return runs whose series are called as figures call them; of several names the first one counts."""
+    names: dict[str, str] = {}
+    for settings in figures.values():
+        of_figure = settings.get("names")
+        names = {**of_figure, **names} if isinstance(of_figure, dict) else names
+    return replace(runs, frame=renamed(runs.frame, names)) if names else runs
 
 
 def _equal_code(frame: pd.DataFrame) -> list[str]:

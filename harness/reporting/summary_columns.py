@@ -25,6 +25,7 @@ from harness.reporting.units import (
     scaled,
     significant,
 )
+from harness.results.result import SEQ
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +37,6 @@ SAME_SCALE = 1e-9
 """Scales that differ by less, relatively, are the same."""
 
 SAME_UNLESS_SAID = {"kv_heads": "heads", "head_dim_v": "head_dim", "seq_kv": "seq_q"}
-HEADERS = {"seq_q": "seq"}
 SPEEDUP = "speedup"
 """The frame's column whose cells may have a mark."""
 
@@ -76,14 +76,13 @@ def summary_title(frame: pd.DataFrame) -> str:
     words = [", ".join(dict.fromkeys(map(str, frame["experiment"].unique())))]
     first = records(frame.head(1))
     for column in PROBLEM_COLUMNS:
-        if not first or column in left_out or column not in first[0]:
+        if not first or column in left_out or column not in first[0] or _follows(frame, column):
             continue
         value = first[0][column]
-        if column in ("kv_heads", "head_dim_v", "seq_kv") and value == first[0][SAME_UNLESS_SAID[column]]:
-            continue
         if is_missing(value) or value is False:
             continue
-        words.append(str(value) if column in (*ALWAYS_IN_TITLE, "mask") else f"{column} {in_words(value)}")
+        name = problem_header(frame, column)
+        words.append(str(value) if column in (*ALWAYS_IN_TITLE, "mask") else f"{name} {in_words(value)}")
     return " · ".join(words)
 
 
@@ -91,21 +90,29 @@ def problem_columns(frame: pd.DataFrame) -> list[Column]:
     """Return the columns of what varies between problems, then the series."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-    changing = varying(frame, PROBLEM_COLUMNS)
-    for column, origin in SAME_UNLESS_SAID.items():
-        if column in changing and bool((frame[column] == frame[origin]).all()):
-            changing.remove(column)
+    changing = [name for name in varying(frame, PROBLEM_COLUMNS) if not _follows(frame, name)]
     if "scale" in changing and not has_unusual_scale(frame):
         changing.remove("scale")
     return [
         Column(
-            header=HEADERS.get(name, name),
+            header=problem_header(frame, name),
             source=name,
             text=in_words,
             is_number=is_numeric_dtype(frame[name].dtype) and not is_bool_dtype(frame[name].dtype),
         )
         for name in changing
     ]
+
+
+def problem_header(frame: pd.DataFrame, column: str) -> str:
+    """Return what a column of problems is called: `seq` stands for both lengths where they are equal."""
+    return SEQ if column == "seq_q" and _follows(frame, "seq_kv") else column
+
+
+def _follows(frame: pd.DataFrame, column: str) -> bool:
+    """Whether a column is in all rows what it is unless somebody says otherwise."""
+    origin = SAME_UNLESS_SAID.get(column)
+    return origin is not None and bool((frame[column] == frame[origin]).all())
 
 
 def measured_columns(frame: pd.DataFrame) -> list[Column]:

@@ -6,7 +6,7 @@ show no more rows than a person reads; `results.csv` keeps all rows, in base uni
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -71,7 +71,7 @@ def summarize(frame: pd.DataFrame, most_rows: int = MOST_ROWS) -> Summary:
         rows=tuple(tuple(column.cell(row) for column in columns) for row in rows),
         problem_columns=len(problem),
         hidden=len(frame) - len(rows),
-        unclear=tuple(_is_unclear(row) for row in rows),
+        unclear=tuple(has_unclear_speedup(row) for row in rows),
         notes=tuple(f"{note}." for note in too_low_peak_notes(frame)),
     )
 
@@ -131,8 +131,8 @@ def whole_table(title: str, columns: Sequence[tuple[str, bool]], rows: Sequence[
     return table
 
 
-def _is_unclear(row: dict[str, Any]) -> bool:
-    """Whether a row's own speed-up may be none; that of a baseline is 1 by definition."""
+def has_unclear_speedup(row: Mapping[str, Any]) -> bool:
+    """Whether the speed-up of a row may be none; that of a baseline is 1 by definition."""
     if not is_number(row["speedup"]) or is_own_baseline(row):
         return False
     return is_unclear(row["speedup_low"], row["speedup_high"])

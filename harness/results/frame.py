@@ -20,7 +20,6 @@ def results_frame(results: Iterable[Result]) -> "pandas.DataFrame":
     fields of `BY_NAME`.  An integer or truth value that can be missing has one of pandas' nullable types; a
     missing float is NaN.
     """
-    import numpy as np
     import pandas
 
     values: dict[str, list[Any]] = {name: [] for name in Result.model_fields}
@@ -34,8 +33,9 @@ def results_frame(results: Iterable[Result]) -> "pandas.DataFrame":
                 columns[f"{field}.{name}"] = pandas.Series(entries, dtype=dtype_of(_named_dtype(entries)))
             continue
         if field == "seq_q":
-            longer = list(map(max, of_rows, values["seq_kv"]))
-            columns[SEQ] = pandas.Series(longer, dtype=np.int64)
+            pairs = zip(of_rows, values["seq_kv"], strict=True)
+            equal = [queries if queries == keys else None for queries, keys in pairs]
+            columns[SEQ] = pandas.Series(equal, dtype="Int64")
         texts = map(printed_params, of_rows) if field in PRINTED else of_rows
         columns[field] = pandas.Series(list(texts), dtype=dtype_of(column_dtype(field)))
         if field == "params":

@@ -150,6 +150,8 @@ class Result(_RowOfProblem, BaseModel):
     """`tflops / peak_tflops`; above 1 the peak was measured too low."""
     peak_tflops: Timed[float] = None
     """The peak that was measured on this device with the same options of the target."""
+    peak_dtype: Timed[str] = None
+    """Type that this peak is of, with its unit where the target names one: `f32` also for f16 on the CPU."""
     peak_busy: Timed[bool] = None
     """Whether that peak was sampled in rounds only in which others used more than the experiment's limit."""
     bandwidth_gb_s: dict[str, float] = {}
@@ -206,7 +208,7 @@ def printed_params(params: Mapping[str, ParameterValue]) -> str:
 
 
 SEQ = "seq"
-"""The column before `seq_q` that follows from the lengths."""
+"""The column before `seq_q` that has the length of queries and keys where both are equal."""
 
 PRINTED = ("params", "chosen", "target_options")
 """Fields that are shown as a text, `tile_kv=64 tile_q=32`."""

@@ -142,6 +142,8 @@ def test_a_fraction_of_the_peak_is_throughput_over_peak() -> None:
     assert row.fraction_of_peak == pytest.approx(0.25)
     assert row.peak_tflops == pytest.approx(4 * flops_per_second / 1e12)
     assert row.peak_busy is False
+    assert row.peak_dtype is None
+    assert timed(pair(1.0, 2e-3), peak=MeasuredPeak(1e12, load=0.0, dtype="f32")).peak_dtype == "f32"
 
 
 def test_bandwidths_are_those_of_the_peak_in_gigabytes() -> None:

@@ -125,10 +125,14 @@ class TestCases:
 
     def test_where_limits_a_variant_to_some_problems(self, file: Path) -> None:
         text = f"{HEAD}[problem]\nheads = 2\nhead_dim = [32, 64]\nseq_q = 1\nseq_kv = [64, 128]\n"
-        cases = load(file, f'{text}[variant.flash]\nwhere = "seq <= 64 and head_dim == 32"').cases()
+        cases = load(file, f'{text}[variant.flash]\nwhere = "seq_kv <= 64 and head_dim == 32"').cases()
         flash = [(c.problem.head_dim, c.problem.seq_kv) for c in cases if c.variant == "flash"]
         assert flash == [(32, 64)]
         assert sum(case.variant == "unfused" for case in cases) == 4
+        with pytest.raises(
+            InputError, match=r"flash\.where: .*where lengths differ, ask for seq_q or seq_kv"
+        ):
+            load(file, f'{text}[variant.flash]\nwhere = "seq <= 64"').cases()
 
     def test_target_options_are_axes(self, file: Path) -> None:
         cases = load(file, f"{HEAD}{PROBLEM}[target.cpu]\nthreads = [1, 2]").cases()
@@ -202,6 +206,15 @@ class TestOnly:
         assert experiment.cases(["variant=flash,naive,seq=64,128"]) == apart
         with pytest.raises(InputError, match=r"^--harness-only verion=x: unknown key 'verion'"):
             experiment.cases(["seq=64,verion=x"], "--harness-only")
+
+    def test_seq_is_of_queries_and_keys_of_one_length(self, file: Path) -> None:
+        sizes = "heads = 2\nhead_dim = 64\n"
+        decode, square = f"[problem]\n{sizes}seq_q = 1\nseq_kv = 64\n", f"[[problems]]\n{sizes}seq = 64\n"
+        both, alone = load(file, HEAD + decode + square), load(file, HEAD + decode)
+        assert {case.problem.seq_q for case in both.cases(["seq=64"])} == {64}
+        assert {case.problem.seq_q for case in both.cases(["seq=none"])} == {1}
+        with pytest.raises(InputError, match="queries and keys differ in length, choose by seq_q or seq_kv"):
+            alone.cases(["seq=64"])
 
     def test_a_parameter(self, experiment: Experiment) -> None:
         cases = experiment.cases(["tile_kv=32"])

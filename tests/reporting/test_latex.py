@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -12,11 +13,12 @@ from harness.reporting.explaining import read_origin
 from harness.reporting.figures.embedding import embedded
 from harness.reporting.frames import prepare
 from harness.reporting.latex import SPECIAL, latex_text, plot_data, summary_latex
-from harness.reporting.panel_tables import BUSY_NOTE, panel_tables
+from harness.reporting.panel_tables import BUSY_NOTE, paper_grid
 from harness.reporting.report import make_report
 from harness.reporting.tables import summarize
 from harness.reporting.units import UNCLEAR_NOTE
 from harness.results.frame import results_frame
+from harness.results.result import Result
 
 
 @pytest.mark.parametrize(
@@ -34,24 +36,64 @@ def test_what_latex_reads_as_commands_is_escaped(text: str, latex: str) -> None:
 
 
 def latex_of(frame: pd.DataFrame) -> list[str]:
-    return list(summary_latex(panel_tables(frame), summarize(frame)))
+    return list(summary_latex(paper_grid(frame), summarize(frame)))
 
 
-def test_tables_have_the_rules_of_booktabs_and_a_line_for_each_variant() -> None:
-    rows = [
-        make_result(variant, seq, params=params, time_s=seq * 1e-5)
-        for variant, params in (("flash", {}), ("naive", {"tile_kv": 64}), ("naive", {"tile_kv": 128}))
+def timed_rows(**fields: Any) -> list[Result]:
+    series = (("flash", {}), ("naive", {"tile_kv": 64}), ("naive", {"tile_kv": 128}))
+    return [
+        make_result(variant, seq, params=params, time_s=seq * 1e-5, **fields)
+        for variant, params in series
         for seq in (256, 512)
     ]
-    lines = latex_of(prepare(results_frame(rows)))
+
+
+def test_a_table_has_the_rules_of_booktabs_and_a_line_for_each_variant() -> None:
+    lines = latex_of(prepare(results_frame(timed_rows())))
     begin = lines.index(r"\begin{tabular}{lrr}")
-    assert lines[begin + 1 : begin + 4] == [r"\toprule", r"variant & 256 & 512 \\", r"\midrule"]
-    assert lines[begin + 5].startswith(r"naive tile\_kv=64 & ")
-    assert lines[begin + 7 : begin + 9] == [r"\bottomrule", r"\end{tabular}"]
-    tables = [line for line in lines if line.startswith(r"\begin{tabular}")]
-    assert len(tables) == 2
+    assert lines[begin + 1 : begin + 7] == [
+        r"\toprule",
+        r" & \multicolumn{2}{c}{GFLOP/s} \\",
+        r"\cmidrule(lr){2-3}",
+        r"seq & 256 & 512 \\",
+        r"variant &  &  \\",
+        r"\midrule",
+    ]
+    assert lines[begin + 8].startswith(r"naive tile\_kv=64 & ")
+    assert lines[begin + 10 : begin + 12] == [r"\bottomrule", r"\end{tabular}"]
     for line in lines:
         assert line.count("&") == 0 or line.endswith(r"\\")
+
+
+def test_a_paper_has_one_table_with_dtypes_across_and_panels_down() -> None:
+    rows = [
+        row
+        for dtype in ("f16", "f32")
+        for mask in ("full", "causal")
+        for head_dim in (64, 128)
+        for row in timed_rows(dtype=dtype, mask=mask, head_dim=head_dim)
+    ]
+    lines = latex_of(prepare(results_frame(rows)))
+    assert [line for line in lines if "{tabular}" in line] == [r"\begin{tabular}{lllrrrr}", r"\end{tabular}"]
+    assert r" &  & dtype & \multicolumn{2}{c}{f32} & \multicolumn{2}{c}{f16} \\" in lines
+    assert r"\cmidrule(lr){4-5} \cmidrule(lr){6-7}" in lines
+    assert r" &  & seq & 256 & 512 & 256 & 512 \\" in lines
+    assert sum(r"\multirow[t]{6}{*}{" in line for line in lines) == 2
+    assert sum(r"\multirow[t]{3}{*}{causal}" in line for line in lines) == 2
+    assert not lines[lines.index(r"\bottomrule") - 1].startswith(r"\cmidrule")
+
+
+def test_without_lengths_a_table_has_a_line_for_each_case() -> None:
+    rows = [
+        make_result(variant, head_dim=head_dim, registers=64)
+        for head_dim in (64, 128)
+        for variant in ("flash", "naive")
+    ]
+    lines = latex_of(prepare(results_frame(rows)))
+    assert [line for line in lines if "{tabular}" in line] == [r"\begin{tabular}{rllr}", r"\end{tabular}"]
+    assert r"head\_dim & variant &  &  \\" in lines
+    assert r"\multirow[t]{2}{*}{128} & flash & passed & 64 \\" in lines
+    assert r" & naive & passed & 64 \\" in lines
 
 
 def test_marks_of_the_tables_are_explained_where_there_are_any() -> None:
@@ -103,7 +145,7 @@ def test_a_report_has_both_and_the_numbers_say_where_they_come_from(write_run: W
 
 PAPER = r"""
 \documentclass{article}
-\usepackage{booktabs,amssymb,pgfplots}
+\usepackage{booktabs,multirow,amssymb,pgfplots}
 \pgfplotsset{compat=1.16}
 \begin{document}
 TEXT

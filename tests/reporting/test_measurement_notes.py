@@ -58,3 +58,11 @@ def test_rows_above_the_peak_are_counted() -> None:
     (note,) = notes({"peak_tflops": 0.09, "peak_busy": False}, {"peak_tflops": 0.2, "dtype": "bf16"})
     assert "100 %" in note
     assert note.endswith(": 1 row")
+
+
+def test_a_peak_of_another_type_is_not_called_too_low() -> None:
+    known = {"peak_tflops": 0.09, "peak_busy": False, "peak_dtype": "f32"}
+    (note,) = notes({**known, "dtype": "bf16"}, {**known, "tflops": 0.05})
+    assert "of f32 and not of their type: 1 row" in note
+    (note,) = notes({**known, "peak_dtype": "bf16 tiles", "dtype": "bf16"})
+    assert "too low there: 1 row" in note

@@ -7,7 +7,9 @@ import pytest
 from synthetic_results import RESULTS, WriteRun
 
 from harness.experiment.experiment import parse_experiment
+from harness.experiment.figure_settings import parse_settings
 from harness.reporting.drawing import with_assignments
+from harness.reporting.explaining import read_origin, redraw_line
 from harness.reporting.figures.throughput import Throughput
 from harness.reporting.report import make_report, redraw
 from harness.system.errors import InputError
@@ -64,6 +66,41 @@ def test_a_setting_without_a_value_has_its_default() -> None:
     assert with_assignments(kept, changes, Throughput()) == {"title": "Kept", "width": "column"}
 
 
+def test_an_entry_of_a_table_leaves_the_others() -> None:
+    kept = {"names": {"flash": "ours", "naive": "simple"}}
+    assert with_assignments(kept, ["names.flash=Ours"], Throughput()) == {
+        "names": {"flash": "Ours", "naive": "simple"}
+    }
+    assert with_assignments(kept, ["names.flash="], Throughput()) == {"names": {"naive": "simple"}}
+    assert with_assignments(kept, ["names=", "names.torch=PyTorch"], Throughput()) == {
+        "names": {"torch": "PyTorch"}
+    }
+    series = with_assignments(
+        {}, ['names."naive tile_kv=64"=small = fast', "palette.flash=#0173b2"], Throughput()
+    )
+    assert series == {"names": {"naive tile_kv=64": "small = fast"}, "palette": {"flash": "#0173b2"}}
+    assert kept == {"names": {"flash": "ours", "naive": "simple"}}
+
+
+@pytest.mark.parametrize(
+    ("assignment", "value"),
+    [
+        ("palette=Set2", "Set2"),
+        ("palette=red,#0173b2", ["red", "#0173b2"]),
+        ('palette={ flash = "red" }', {"flash": "red"}),
+        ("markers=o", ["o"]),
+        ("y_limits=0.8,auto", ["0.8", "auto"]),
+        ('y_limits=[0.8, "auto"]', [0.8, "auto"]),
+        ("sharey=false", False),
+        ("order=torch,flash", ["torch", "flash"]),
+    ],
+)
+def test_settings_of_series_on_the_command_line(assignment: str, value: object) -> None:
+    settings = with_assignments({}, [assignment], Throughput())
+    assert list(settings.values()) == [value]
+    parse_settings(Throughput(), settings)
+
+
 def test_settings_on_the_command_line_are_toml_or_plain_words() -> None:
     assignments = ["size=[7, 3]", "caption=false", "panels=mask,dtype", "title=One core", "variants=flash"]
     assert with_assignments({}, [*assignments, "names.flash=ours"], Throughput()) == {
@@ -93,3 +130,44 @@ def test_an_edited_experiment_redraws_a_run(write_run: WriteRun) -> None:
     edited = parse_experiment(EDITED, Path("edited.toml"))
     paths = make_report([folder], formats=("png",), experiment=edited)
     assert list(paths.figures) == ["matrix"]
+
+
+NAMES = """
+[figures.throughput.names]
+flash = "Ours"
+[figures.speedup.names]
+unfused = "three kernels"
+flash = "else"
+"""
+
+
+def test_names_of_figures_reach_tables_and_numbers(write_run: WriteRun) -> None:
+    paths = make_report([write_run(RESULTS, NAMES)])
+    tex, text = ((paths.folder / f"summary.{ending}").read_text() for ending in ("tex", "md"))
+    for table in (tex, text):
+        assert "Ours" in table
+        assert "speed-up vs three kernels" in table
+        assert "flash" not in table.partition("## Figures")[0].partition("crashed")[0]
+    numbers = (paths.folder / "throughput.dat").read_text().splitlines()[2:]
+    assert [line.split("}")[0] for line in numbers] == ["{unfused", "{Ours", "{Ours"]
+    speedups = (paths.folder / "speedup.dat").read_text()
+    assert "{else} " in speedups
+    assert "{three kernels}" in speedups
+    assert "flash," in paths.results_csv.read_text()
+
+
+def test_a_name_that_two_series_share_is_told_apart(write_run: WriteRun) -> None:
+    same = '[figures.throughput.names]\nflash = "Ours"\nunfused = "Ours"\n'
+    text = make_report([write_run(RESULTS, same)]).summary_markdown.read_text()
+    assert "| Ours (flash) |" in text
+    assert "| Ours (unfused) |" in text
+
+
+def test_a_redrawn_figure_can_be_redrawn_by_its_own_line(write_run: WriteRun) -> None:
+    folder = write_run(RESULTS, '[figures.throughput.names]\nflash = "Ours"\nunfused = "old"\n')
+    drawn = redraw([folder], ["throughput"], ["names.unfused=", 'names."flash x=1"=other'])
+    (file,) = drawn.files["throughput"]
+    line = redraw_line(read_origin(file), [None], file)
+    assert "names.flash=Ours" in line
+    assert """'names."flash x=1"=other'""" in line
+    assert line.endswith("--set names.unfused=")

@@ -16,8 +16,10 @@ from harness.reporting.report import ReportPaths, make_report
 from harness.reporting.runs import read_runs
 from harness.reporting.summary_text import figures_markdown
 from harness.results.archive import write_archive
+from harness.results.result import Result
 from harness.results.run_folder import RunFolder
 from harness.system.errors import InputError
+from harness.system.status import Status
 
 
 def png_only(*figures: str) -> str:
@@ -233,3 +235,30 @@ def test_rows_of_the_same_code_under_other_parameters_are_told(
     rows = [row.model_copy(update={"binary_digest": row.case}) for row in rows]
     report = make_report([write_run(rows, png_only("matrix"))], formats=("png",))
     assert "run the code of another" not in report.summary_markdown.read_text()
+
+
+def unrun(variant: str, **fields: object) -> Result:
+    known = {"status": Status.BUILT, "target": "cuda:sm_90a", "device": "no device", "registers": 128}
+    return make_result(variant, **{**known, **fields})  # type: ignore[arg-type]
+
+
+def test_without_a_device_what_is_there_is_drawn_instead_of_times(write_run: WriteRun) -> None:
+    rows = [unrun("flash", instructions={"tensor": 9}), unrun("naive")]
+    paths = make_report([write_run(rows, png_only("throughput", "speedup"))])
+    assert set(paths.figures) == {"matrix", "resources", "instruction_mix"}
+    assert paths.notes[:2] == (
+        "figure throughput not drawn: no case was timed",
+        "figure speedup not drawn: no case was timed",
+    )
+    assert set(paths.notes[2].removeprefix("no case was timed: drawn instead are ").split(", ")) == set(
+        paths.figures
+    )
+
+
+def test_what_an_experiment_names_stays_alone_where_it_needs_no_times(write_run: WriteRun) -> None:
+    paths = make_report([write_run([unrun("flash")], png_only("throughput", "matrix"))])
+    assert set(paths.figures) == {"matrix"}
+
+
+def test_resources_are_no_usual_figure_of_what_was_timed(write_run: WriteRun) -> None:
+    assert "resources" not in make_report([write_run([*RESULTS, unrun("flash")])]).figures

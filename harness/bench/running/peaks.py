@@ -22,17 +22,24 @@ Measured = Literal["peak", "bandwidths"]
 """What a target measures of what it can do at most."""
 
 
-def peak_name(case: Case) -> str:
-    """Return by which name the peak that a case is compared with is known in a run, `cpu f32 threads=2`.
+def peak_dtype(case: Case) -> str:
+    """Return the type whose peak a case is compared with, see `Target.peak_dtype`.
 
-    Types that a target computes in the same way share a peak.  Where the target's code cannot say the type,
-    the name has the problem's: its sample says what is wrong.
+    Where the target's code cannot say it, it is the problem's: its sample says what is wrong.
     """
     dtype: str = case.problem.dtype
     with contextlib.suppress(Exception):  # a plugin's own code
         dtype = plugins.target(case.target).peak_dtype(dtype)
+    return str(dtype)
+
+
+def peak_name(case: Case) -> str:
+    """Return by which name the peak that a case is compared with is known in a run, `cpu f32 threads=2`.
+
+    Types that a target computes in the same way share a peak.
+    """
     options = [f"{key}={value}" for key, value in sorted(case.target_options.items())]
-    return " ".join([case.target, str(dtype), *options])
+    return " ".join([case.target, peak_dtype(case), *options])
 
 
 class Peaks:
@@ -93,7 +100,8 @@ class Peaks:
         name = peak_name(case)
         if name not in self._flops and name not in self._bandwidths:
             return None
-        return MeasuredPeak(self._flops.get(name), self._loads.get(name, 0.0), self._bandwidths.get(name, {}))
+        load, bandwidths = self._loads.get(name, 0.0), self._bandwidths.get(name, {})
+        return MeasuredPeak(self._flops.get(name), load, bandwidths, peak_dtype(case))
 
     def begin(self, case: Case, threads: int) -> None:
         """Start the worker that samples the peak of a case, unless it is that of the last one."""

@@ -13,7 +13,14 @@ from harness.experiment.condition import holds, names_in, parse_condition
 from harness.problem.fields import problem_fields
 from harness.reporting.figures.embedding import metadata
 from harness.reporting.figures.style import COLUMN_WIDTH, WIDTHS, paper_style
-from harness.reporting.frames import PROBLEM_COLUMNS, is_missing, records, select_variants
+from harness.reporting.frames import (
+    PROBLEM_COLUMNS,
+    display_name,
+    in_order,
+    is_missing,
+    records,
+    select_variants,
+)
 from harness.system.errors import HarnessError, InputError
 from harness.system.validation import shown
 
@@ -26,7 +33,7 @@ USUAL_FORMATS = ("svg",)
 """What is written unless somebody asks for others, each of which takes its time."""
 PNG_DOTS_PER_INCH = 200
 WHERE_NAMES = ("seq", "causal", *PROBLEM_COLUMNS)
-"""What a figure's condition `where` may ask of a row; `seq` is the longer of `seq_q` and `seq_kv`."""
+"""What a figure's condition `where` may ask of a row; `seq` is that of both lengths where they are equal."""
 Inches = Annotated[float, Field(ge=1, le=100)]
 
 
@@ -57,8 +64,10 @@ class FigureSettings(BaseModel):
     """Variants, or series such as `naive tile_kv=64`, to show; all if not given."""
     where: str | None = None
     """Condition on the rows to show, `seq <= 4096 and head_dim == 64`."""
+    order: tuple[str, ...] = ()
+    """Variants, or series, that come first, in this order; the others follow in the experiment's."""
     names: dict[str, str] = {}
-    """What variants, or series, are called in the figure."""
+    """What variants, or series, are called in the figure, its numbers, and the tables of a report."""
     size: tuple[Inches, Inches] | None = None
     """Width and height in inches."""
     width: Literal["page", "column"] = "page"
@@ -77,7 +86,7 @@ class FigureSettings(BaseModel):
     @property
     def named_variants(self) -> dict[str, tuple[str, ...]]:
         """The variants, or series, that each key of the settings names."""
-        return {"variants": self.variants or (), "names": tuple(self.names)}
+        return {"variants": self.variants or (), "order": self.order, "names": tuple(self.names)}
 
     @property
     def inches(self) -> float:
@@ -90,9 +99,8 @@ class FigureSettings(BaseModel):
         return 2 if self.inches > COLUMN_WIDTH + 1 else 1
 
     def display(self, label: str) -> str:
-        """Return what a series is called: its name, or its variant's with the series' parameters."""
-        variant, space, parameters = label.partition(" ")
-        return self.names.get(label, self.names.get(variant, variant) + space + parameters)
+        """Return what a series is called, see `display_name`."""
+        return display_name(label, self.names)
 
 
 class Figure(ABC):
@@ -117,6 +125,8 @@ class Figure(ABC):
     begin with it.  Without any there is no such table."""
     is_usual: ClassVar[bool] = True
     """Whether it is drawn where an experiment names no figure; others only where somebody asks for them."""
+    is_usual_without_times: ClassVar[bool] = False
+    """Whether it is drawn there, too, where no case was timed."""
     reads: ClassVar[str] = ""
 
     def reading(self, settings: Any) -> str:
@@ -145,8 +155,13 @@ class Figure(ABC):
 
 
 def choose_rows(frame: pd.DataFrame, settings: FigureSettings) -> pd.DataFrame:
-    """Return the rows that the settings' `variants` and `where` leave; raises `NothingToDraw` for none."""
+    """Return the rows that the settings' `variants` and `where` leave; raises `NothingToDraw` for none.
+
+    Their series are in the order of the settings.
+    """
     chosen = select_variants(frame, settings.variants)
+    if settings.order:
+        chosen = in_order(chosen, settings.order)
     if settings.where is not None:
         chosen = _where(chosen, settings.where)
     if chosen.empty and not frame.empty:

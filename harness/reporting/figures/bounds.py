@@ -1,4 +1,4 @@
-"""What bounds each variant's code in a model: busy cycles by part of a multiprocessor, hatched stacks."""
+"""What bounds each variant's code in a model: busy cycles by part of a multiprocessor, a hatched bar each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MODEL, CYCLES, BUSY = "model.", "_cycles", "busy_cycles."
 SIMULATED_CYCLES, TEXT = "simulated_cycles", "text"
 """Columns of what is drawn, for `SCORES` scores."""
 PARTS = ("tensor", "special", "fma", "alu", "uniform", "issue", "shared", "l2")
-"""In the order of the stack; what a vendor has besides follows."""
+"""In the order of the bars; what a vendor has besides follows."""
 HATCH = "////"
 """Of what is modelled; measured bars of other figures have their series' own."""
 SCORES = 1000
@@ -24,7 +24,7 @@ SIMULATED = "simulated time"
 
 
 class Bounds(StackedFigure):
-    """A stack of busy cycles for each series, with a line at the simulated time."""
+    """A bar of busy cycles for each part in the row of a series, and a line at the simulated time."""
 
     name = "bounds"
     summary = "modelled: cycles by part of a multiprocessor that each variant's main loop keeps busy"
@@ -33,7 +33,7 @@ class Bounds(StackedFigure):
     reads = ""
     note = (
         "Modelled, nothing is measured: cycles that each part of a multiprocessor is busy with 1000 scores. "
-        "Parts work at the same time: the length of a stack is no time. The line is the simulated time; "
+        "Parts work at the same time: the longest bar is the least time. The line is the simulated time; "
         "beside it the fraction of the dense peak, and the part that is busy longest. tensor: matrix "
         "products; special: exponentials; fma, alu, uniform: other arithmetic; issue: instructions that are "
         "issued; shared: shared memory; l2: second-level cache."
@@ -59,4 +59,5 @@ class Bounds(StackedFigure):
             key=lambda part: PARTS.index(part[1]) if part[1] in PARTS else len(PARTS),
         )
         label = f"modelled cycles for {SCORES} scores"
-        return [Stack(dict(parts), label, hatch=HATCH, mark=(SIMULATED_CYCLES, SIMULATED), text=TEXT)]
+        mark = (SIMULATED_CYCLES, SIMULATED)
+        return [Stack(dict(parts), label, hatch=HATCH, mark=mark, text=TEXT, is_parallel=True)]

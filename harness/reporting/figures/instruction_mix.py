@@ -33,6 +33,7 @@ class InstructionMix(StackedFigure):
     summary = "machine instructions by class for each key, or in the whole code, a stack for each series"
     settings = InstructionMixSettings
     data_columns = (CODE, LOOP)
+    is_usual_without_times = True
 
     def needed(self, rows: pd.DataFrame, settings: InstructionMixSettings) -> Sequence[str]:
         """Return the columns of the classes."""

@@ -10,10 +10,11 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from harness.reporting.captions import FIXED_LENGTH, forms_in_words
 from harness.reporting.figures.base import FigureSettings, Unreadable
+from harness.reporting.figures.own_axes import label_axes, own_axes
 from harness.reporting.figures.style import CAPTION_SIZE, FONT_SIZES
 from harness.reporting.frames import (
     PROBLEM_COLUMNS,
@@ -23,6 +24,7 @@ from harness.reporting.frames import (
     sort_key,
     varying,
 )
+from harness.system.status import Status
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,10 +35,13 @@ LETTERS = 120
 """Letters of size 1 that fit into an inch."""
 HEADING_SIZE = float(FONT_SIZES["axes.titlesize"])
 LEGEND_SIZE = float(FONT_SIZES["legend.fontsize"])
+TITLE_SIZE = float(FONT_SIZES["figure.titlesize"])
 LEFT_OF_PANELS = 0.6
 """Inches for the label and the ticks of a vertical axis."""
 HANDLE = 0.5
 """Inches of a legend's entry besides its text."""
+WITHOUT_DEVICE = {Status.EMULATED: "emulated", Status.BUILT: "built, not run"}
+"""What a title says of rows whose target has no device here."""
 MOST_LEGEND_COLUMNS = 4
 MOST_PANELS = 24
 MOST_SERIES = 32
@@ -121,27 +126,35 @@ def new_drawing(
     notes: Sequence[str] = (),
     legend: Mapping[str, Any] | None = None,
     labels: tuple[str, str] = ("", ""),
+    scales: Sequence[int] | None = None,
 ) -> tuple[Drawing, list[Axes]]:
-    """Make a drawing with the axes and heading of each panel, all on one vertical scale.
+    """Make a drawing with the axes and heading of each panel.
 
-    Above the panels stand the settings' title and a `legend` of texts and handles; below them the `notes` and
-    the caption.  `labels` are those of the outer axes.  A panel's height in inches includes heading, ticks
-    and label.
+    Panels of one number in `scales` share a vertical scale; without it all do.  Above the panels stand the
+    settings' title, which also says where no time was measured, and a `legend` of texts and handles; below
+    them the `notes` and the caption.  `labels` are those of the outer axes.  A panel's height in inches
+    includes heading, ticks and label.  On axes of a reader's own there is neither caption nor title.
     """
     from matplotlib.figure import Figure as Drawing
 
+    if on_axes := own_axes():
+        label_axes(on_axes, [panel.heading for panel in grid.panels], legend or {}, labels)
+        return cast("Drawing", on_axes[0].get_figure(root=True)), on_axes
     width = settings.inches
     text = wrap(" ".join([*notes, caption]), width - 0.15, CAPTION_SIZE) if settings.caption else ""
+    title = _title(settings, grid)
     entries = {wrap(name, width - HANDLE, LEGEND_SIZE): handle for name, handle in (legend or {}).items()}
     widest = HANDLE + max((inches_of(name, LEGEND_SIZE) for name in entries), default=0)
     legend_columns = max(1, min(MOST_LEGEND_COLUMNS, len(entries), int(width / widest)))
     headings = [wrap(panel.heading, panel_inches(grid, width), HEADING_SIZE) for panel in grid.panels]
     lines_of_legend = math.ceil(len(entries) / legend_columns) * max(map(_lines, entries), default=0)
-    height = 0.11 * _lines(text) + 0.16 * lines_of_legend + 0.2 * bool(settings.title)
+    height = 0.11 * _lines(text) + 0.16 * lines_of_legend + 0.2 * bool(title) * _lines(title)
     height += grid.rows * (panel_height + 0.13 * max(map(_lines, headings)))
     size = settings.size or (width, height)
     drawing = Drawing(figsize=size, layout="constrained")
-    all_axes = list(drawing.subplots(grid.rows, grid.columns, squeeze=False, sharey=True).flat)
+    all_axes = list(drawing.subplots(grid.rows, grid.columns, squeeze=False, sharey=scales is None).flat)
+    if scales is not None:
+        _share_scales(all_axes, scales, grid.columns)
     if text:
         drawing.supxlabel(text, x=0.01, ha="left", fontsize=CAPTION_SIZE, color="0.25", gid="caption")
     if entries:
@@ -149,12 +162,12 @@ def new_drawing(
             handle.set_label(name)
         drawing.legend(
             handles=list(entries.values()),
-            title=settings.title,
+            title=title or None,
             loc="outside upper center",
             ncols=legend_columns,
         )
-    elif settings.title:
-        drawing.suptitle(settings.title)
+    elif title:
+        drawing.suptitle(title)
     for axes in all_axes[len(grid.panels) :]:
         axes.set_visible(False)
     for place_of_panel, (axes, heading) in enumerate(zip(all_axes, headings, strict=False)):
@@ -162,6 +175,31 @@ def new_drawing(
         axes.set_ylabel(labels[1] if place_of_panel % grid.columns == 0 else "")
         axes.set_xlabel(labels[0] if place_of_panel + grid.columns >= len(grid.panels) else "")
     return drawing, all_axes[: len(grid.panels)]
+
+
+def _title(settings: FigureSettings, grid: PanelGrid) -> str:
+    """Return the title of the settings, and where no row has a time since no device was there, that."""
+    rows = [panel.frame for panel in grid.panels if {"status", "time_s"} <= set(panel.frame)]
+    statuses = {str(status) for frame in rows for status in frame["status"].unique()}
+    ends = " and ".join(words for status, words in WITHOUT_DEVICE.items() if status in statuses)
+    is_timed = any(frame["time_s"].notna().any() for frame in rows)
+    untimed = (
+        ""
+        if is_timed or not ends
+        else wrap(f"{ends[:1].upper()}{ends[1:]}: no time was measured", settings.inches, TITLE_SIZE)
+    )
+    return "\n".join(filter(None, [settings.title, untimed]))
+
+
+def _share_scales(all_axes: Sequence[Axes], scales: Sequence[int], columns: int) -> None:
+    """Let panels of one scale share it; ticks are named where the panel to the left has another one."""
+    first: dict[int, Axes] = {}
+    for place, (axes, scale) in enumerate(zip(all_axes, scales, strict=False)):
+        if scale in first:
+            axes.sharey(first[scale])
+        first.setdefault(scale, axes)
+        if place % columns and scales[place - 1] == scale:
+            axes.tick_params(axis="y", labelleft=False)
 
 
 def wrap(text: str, inches: float, size: float) -> str:

@@ -6,7 +6,8 @@ It names runs and devices, but no user, host or folder above a run's own, as a m
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -74,6 +75,8 @@ class Origin(_Part):
     """As an experiment, or `--set`, gives them."""
     unset: tuple[str, ...] = ()
     """Settings of the runs' own experiments that the figure was drawn without."""
+    published_only: str | None = None
+    """The experiment whose problems it shows published points of, without any run."""
     runs: tuple[RunOrigin, ...]
     row_count: int
     rows: tuple[RowOrigin, ...]
@@ -85,11 +88,26 @@ def origin_of(runs: Runs, figure: str, settings: Mapping[str, Any], rows: pd.Dat
     return Origin(
         figure=figure,
         settings=dict(settings),
-        unset=tuple(name for name in runs.figures.get(figure, {}) if name not in settings),
+        unset=tuple(_unset(runs.figures.get(figure, {}), settings)),
+        published_only=None if runs.manifests else str(rows["experiment"].iloc[0]),
         runs=tuple(_run_origins(runs)),
         row_count=len(rows),
         rows=tuple(_row_origins(rows)) if len(rows) <= MOST_ROWS else (),
     )
+
+
+def key_of_entry(name: str, entry: str) -> str:
+    """Return how `--set` names an entry of a table."""
+    return f"{name}.{entry}" if re.fullmatch(r"[\w-]+", entry) else f'{name}."{entry}"'
+
+
+def _unset(kept: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the settings of an experiment that a figure is drawn without, and such entries of tables."""
+    for name, value in kept.items():
+        if name not in settings:
+            yield name
+        elif isinstance(value, dict) and isinstance(settings[name], dict):
+            yield from (key_of_entry(name, entry) for entry in value if entry not in settings[name])
 
 
 def _run_origins(runs: Runs) -> list[RunOrigin]:

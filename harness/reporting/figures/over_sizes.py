@@ -5,9 +5,10 @@ A figure says what its vertical axis is; placing rows, series, panels and words 
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from harness.reporting.figures.base import (
@@ -18,8 +19,9 @@ from harness.reporting.figures.base import (
     choose_rows,
     not_shown,
 )
-from harness.reporting.figures.layout import check_readable, new_drawing, panel_grid, write_log_ticks
-from harness.reporting.figures.places import along, x_label
+from harness.reporting.figures.layout import Panel, check_readable, new_drawing, panel_grid, write_log_ticks
+from harness.reporting.figures.places import EITHER_LENGTH, along, x_label
+from harness.reporting.figures.series_settings import SeriesSettings
 from harness.reporting.figures.style import (
     STATUS_WORDS,
     SeriesStyle,
@@ -30,6 +32,7 @@ from harness.reporting.figures.style import (
 )
 from harness.reporting.frames import format_value, labels_in, records
 from harness.reporting.units import is_number, significant
+from harness.system.errors import InputError
 from harness.system.status import Status
 
 if TYPE_CHECKING:
@@ -46,11 +49,15 @@ MOST_LEVEL_VALUES, MOST_LEVEL_TICKS = 8, 8
 GROUP_SHARE = 0.86
 """Share of the distance between groups that its bars fill."""
 SMALL_TEXT = 5.0
+ALIKE = 5.0
+"""Panels whose largest values differ by more than this factor have vertical scales of their own."""
 WORD_LINE = 0.055
 """Height of one line of words for missing points, as a share of a panel."""
+ROOM_OF_WORD = 0.08
+"""Share of a panel's width that a word has right of the last place."""
 
 
-class SizeSettings(FigureSettings):
+class SizeSettings(SeriesSettings):
     """What figures over a size can be told."""
 
     x: Literal["seq", "seq_q", "seq_kv", "head_dim", "batch", "heads", "kv_heads", "threads", "skew"] = "seq"
@@ -68,12 +75,16 @@ class Scale:
     factor: float = 1.0
     ends: tuple[str, str] | None = None
     """Columns of the ends of the intervals."""
+    symbol: str = ""
+    """The unit's symbol."""
     line: tuple[float, str] | None = None
     """A value that every panel has a line at, and its name."""
     notes: tuple[str, ...] = ()
     """What the caption says of the numbers, sentences."""
     as_bars: bool = False
     is_logarithmic: bool = False
+    limits: tuple[float | None, float | None] = (None, None)
+    """Ends of the axis where the settings say them."""
 
 
 class SizeFigure(Figure):
@@ -103,7 +114,7 @@ class SizeFigure(Figure):
         return rows, {}, []
 
     def add_to_panel(self, axes: Axes, panel: pd.DataFrame, x: str, scale: Scale, rows: pd.DataFrame) -> None:
-        """Draw what a panel has besides its series; `rows` are those of all panels."""
+        """Draw what a panel has besides its series; `rows` are those of all panels on its vertical scale."""
 
     def rows(self, frame: pd.DataFrame, settings: Any) -> pd.DataFrame:
         """Return the rows of the series that are drawn."""
@@ -121,13 +132,17 @@ class SizeFigure(Figure):
         """Draw it; see `Figure.draw`."""
         placed, x = self.placed(frame, settings)
         rows, looks, notes = self.overlay(placed, settings, x)
-        scale, styles = self.scale(rows, settings), series_styles(frame) | looks
+        scale = replace(self.scale(rows, settings), limits=settings.y_limits)
         rows, labels = self._with_values(rows, scale), labels_in(rows)
+        styles = (
+            settings.styled(series_styles(frame), [label for label in labels if label not in looks]) | looks
+        )
         others = [name for name in self.not_in_panels if name not in settings.panels]
         columns = check_readable(rows.drop(columns=others), settings.panels, None if self.measured_x else x)
         is_crowded = scale.as_bars and len(labels) * rows[x].nunique() > MOST_BARS_SIDE_BY_SIDE
         grid = panel_grid(rows, columns, 1 if is_crowded else settings.panels_beside)
         missing = max(panel.frame.loc[panel.frame[WORD] != "", "label"].nunique() for panel in grid.panels)
+        scales = _scale_numbers(grid.panels, scale, settings.sharey)
         room = 0.0 if scale.as_bars or not missing else WORD_LINE * (missing + 0.5)
         with paper_style(settings.font):
             drawing, all_axes = new_drawing(
@@ -135,17 +150,26 @@ class SizeFigure(Figure):
                 HEIGHT_OF_BARS if scale.as_bars else HEIGHT_OF_LINES,
                 settings,
                 caption,
-                notes=[*scale.notes, *notes, *not_shown(self.chosen(frame, settings), placed, settings)],
+                notes=[
+                    *scale.notes,
+                    *notes,
+                    *_cut_off(rows, scale),
+                    *not_shown(self.chosen(frame, settings), placed, settings),
+                ],
                 legend=legend_of(styles, labels, settings, as_bars=scale.as_bars),
                 labels=(x_label(rows, x), scale.label),
+                scales=scales,
             )
-            for panel, axes in zip(grid.panels, all_axes, strict=True):
+            on_scale = _rows_on_scales(grid.panels, scales)
+            for panel, axes, number in zip(grid.panels, all_axes, scales, strict=True):
                 draw_series = _draw_bars if scale.as_bars else self._draw_lines
                 draw_series(axes, panel.frame, x, styles)
                 if scale.line is not None:
                     axes.axhline(scale.line[0], color="0.15", linewidth=0.7, gid=scale.line[1])
-                self.add_to_panel(axes, panel.frame, x, scale, rows)
-            _set_scale(all_axes, scale, room)
+                if x_label(rows, x) == EITHER_LENGTH:
+                    axes.set_xlabel(x_label(panel.frame, x))
+                self.add_to_panel(axes, panel.frame, x, scale, on_scale[number])
+            _set_scales(all_axes, scales, scale, room)
         return drawing
 
     def _with_values(self, rows: pd.DataFrame, scale: Scale) -> pd.DataFrame:
@@ -222,6 +246,9 @@ def _name_sizes(axes: Axes, sizes: Sequence[Any]) -> None:
 
 def _write_missing(axes: Axes, missing: pd.DataFrame, x: str, styles: Mapping[str, SeriesStyle]) -> None:
     """Write marker and word of each missing point at the foot of a panel, one line a series."""
+    if (missing[x] == axes.get_xticks()[-1]).any():
+        first, last = axes.get_xlim()
+        axes.set_xlim(first, last * (last / first) ** ROOM_OF_WORD)
     across = axes.get_xaxis_transform()
     for line, label in enumerate(labels_in(missing)):
         of_series, height = missing[missing["label"] == label], WORD_LINE * (line + 0.75)
@@ -235,6 +262,8 @@ def _write_missing(axes: Axes, missing: pd.DataFrame, x: str, styles: Mapping[st
 
 def _draw_bars(axes: Axes, rows: pd.DataFrame, x: str, styles: Mapping[str, SeriesStyle]) -> None:
     """Draw groups of bars, the value above each, or a word where a bar is missing."""
+    from matplotlib.patheffects import withStroke
+
     groups, labels = sorted(rows[x].unique()), labels_in(rows)
     width = GROUP_SHARE / len(labels)
     is_upright = len(groups) * len(labels) > MOST_LEVEL_VALUES
@@ -251,6 +280,7 @@ def _draw_bars(axes: Axes, rows: pd.DataFrame, x: str, styles: Mapping[str, Seri
         )
         texts = [row[WORD] or significant(row[VALUE]) for row in records(of_series)]
         look: dict[str, Any] = {"rotation": 90 if is_upright else 0, "fontsize": SMALL_TEXT}
+        look["path_effects"] = [withStroke(linewidth=1.5, foreground="white")]  # over lines and error bars
         axes.bar_label(bars, texts, padding=2, gid="value", in_layout=False, **look)
     axes.set_xticks(range(len(groups)), map(format_value, groups))
     axes.tick_params(axis="x", length=0)
@@ -258,18 +288,82 @@ def _draw_bars(axes: Axes, rows: pd.DataFrame, x: str, styles: Mapping[str, Seri
     axes.margins(y=0.4 if is_upright else 0.15)
 
 
-def _set_scale(all_axes: Sequence[Axes], scale: Scale, room: float) -> None:
-    """Finish the vertical scale that all panels share, with room at its foot for words: a share of it."""
+def _scale_numbers(panels: Sequence[Panel], scale: Scale, sharey: str | bool) -> list[int]:
+    """Return the number of each panel's vertical scale: panels whose largest values are alike share one."""
+    if sharey is False:
+        return list(range(len(panels)))
+    if sharey is True or scale.is_logarithmic or None not in scale.limits:
+        return [0] * len(panels)
+    line = 0.0 if scale.line is None else scale.line[0]
+    largest = [max(line, panel.frame[VALUE].fillna(0).max()) for panel in panels]
+    numbers, tops = [0] * len(panels), [max(largest)]
+    for place in sorted(range(len(panels)), key=lambda place: -largest[place]):
+        if 0 < largest[place] < tops[-1] / ALIKE:
+            tops.append(largest[place])
+        numbers[place] = len(tops) - 1
+    return numbers
+
+
+def _rows_on_scales(panels: Sequence[Panel], scales: Sequence[int]) -> dict[int, pd.DataFrame]:
+    """Return the rows of all panels of each scale."""
+    import pandas as pd
+
+    frames = [(number, panel.frame) for number, panel in zip(scales, panels, strict=True)]
+    return {
+        number: pd.concat([frame for other, frame in frames if other == number]) for number in set(scales)
+    }
+
+
+def _set_scales(all_axes: Sequence[Axes], scales: Sequence[int], scale: Scale, room: float) -> None:
+    """Finish the vertical scales of panels, with room at their foot for words: a share of it."""
     for axes in all_axes:
         axes.grid(axis="y")
         if scale.is_logarithmic:
             axes.set_yscale("log", nonpositive="mask")
             write_log_ticks(axes.yaxis)
-    low, high = all_axes[0].get_ylim()
-    if scale.is_logarithmic:
-        all_axes[0].set_ylim(low / (high / low) ** room, high)
-    else:
-        all_axes[0].set_ylim(0, high)
-        ticks = [tick for tick in all_axes[0].get_yticks() if 0 <= tick <= high]
-        all_axes[0].set_yticks(ticks)
-        all_axes[0].set_ylim(-high * room, high)
+    for axes in dict(zip(reversed(scales), reversed(all_axes), strict=True)).values():
+        low, high = axes.get_ylim()
+        low = _end(scale.limits[0], low if scale.is_logarithmic else 0.0)
+        high = _end(scale.limits[1], high)
+        if scale.limits != (None, None) and not (low < high and (low > 0 or not scale.is_logarithmic)):
+            above = " and above 0, since the axis is logarithmic" * scale.is_logarithmic
+            raise InputError(
+                f"y_limits: found {low:g} and {high:g}, expected the first below the second{above}"
+            )
+        if scale.is_logarithmic:
+            axes.set_ylim(low / (high / low) ** room, high)
+        else:
+            axes.set_ylim(low, high)
+            axes.set_yticks([tick for tick in axes.get_yticks() if low <= tick <= high])
+            axes.set_ylim(low - (high - low) * room, high)
+    for axes in all_axes if scale.limits != (None, None) else ():
+        _keep_values_inside(axes)
+
+
+def _end(wanted: float | None, usual: float) -> float:
+    return usual if wanted is None else wanted
+
+
+def _keep_values_inside(axes: Axes) -> None:
+    """Write the values of bars that are cut off at the end of the scale, on white."""
+    from matplotlib.text import Annotation
+
+    low, high = axes.get_ylim()
+    for text in axes.texts:
+        if isinstance(text, Annotation) and text.get_gid() == "value" and not low <= text.xy[1] <= high:
+            is_above = text.xy[1] > high
+            text.xy = (text.xy[0], high if is_above else low)
+            text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.5})
+            if is_above:
+                text.set(va="top")
+                text.xyann = (0, -4)
+
+
+def _cut_off(rows: pd.DataFrame, scale: Scale) -> list[str]:
+    """Return a sentence on the values beyond the limits of the scale; none where there are none."""
+    values, (low, high) = rows[VALUE], scale.limits
+    is_outside = values < _end(low, -math.inf)
+    is_outside |= values > _end(high, math.inf)
+    return [f"Cut off at the limits of the axis: {is_outside.sum()} of {len(rows)} values."] * bool(
+        is_outside.any()
+    )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from harness.reporting.figures.style import DOTTED, SIBLING_HATCHES, SIBLING_MARKERS, SeriesStyle
 from harness.reporting.frames import PROBLEM_COLUMNS
+from harness.reporting.published.nearest import nearest
 from harness.reporting.published.points import SOURCE, matching, sources
 
 if TYPE_CHECKING:
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
 FAR = 4.0
 """Published lines above so many times the highest measurement need a logarithmic scale."""
-NONE_MATCHES = "No published point is overlaid: each is of another problem than all rows of its place."
+NONE_MATCHES = "No published point is overlaid: each is of another dtype or mask than all rows."
 COLORS = ("#5f5f5f", "#8a5a83", "#8c6d31", "#3d7a80", "#a05050")
 
 
@@ -22,28 +24,39 @@ def is_far_above(rows: pd.DataFrame) -> bool:
     if SOURCE not in rows:
         return False
     is_measured = rows[SOURCE].isna()
+    if not is_measured.any():
+        return False
     return bool(rows.loc[~is_measured, "tflops"].max() > FAR * rows.loc[is_measured, "tflops"].max())
 
 
+def looks_of_published(labels: Collection[str]) -> dict[str, SeriesStyle]:
+    """Return how the series of published points look."""
+    return {name: _style(rank) for rank, name in enumerate(sorted(labels))}
+
+
 def with_published(
-    rows: pd.DataFrame, published: pd.DataFrame
+    rows: pd.DataFrame, published: pd.DataFrame, x: str
 ) -> tuple[pd.DataFrame, dict[str, SeriesStyle], list[str]]:
     """Return the rows with published points of their problems, the points' looks, and what a caption says.
 
+    Where no point is of a measured problem, those of the nearest problems are taken, and the caption says so.
     Of several rows at one place each point counts once.
     """
     import pandas as pd
 
-    points = matching(rows, published)
+    points, notes = matching(rows, published), []
+    if points.empty:
+        points, problem = nearest(rows, published, x)
+        notes = [f"No published point is of a measured problem; the nearest: {'; '.join(problem)}."]
     if points.empty:
         return rows, {}, [NONE_MATCHES]
     points = points.drop_duplicates([*PROBLEM_COLUMNS, "label", SOURCE, "tflops"])
-    series = sorted(set(points["label"]))
-    labels = rows["label"].cat.categories.union(series, sort=False)
+    looks = looks_of_published(set(points["label"]))
+    labels = rows["label"].cat.categories.union(list(looks), sort=False)
     drawn = points.assign(tflops_low=points["tflops"], tflops_high=points["tflops"])
     both = pd.concat([rows.astype({"label": object}), drawn.drop(columns=["device", "implementation"])])
     both = both.reset_index(drop=True).astype({"label": pd.CategoricalDtype(labels, ordered=True)})
-    return both, {name: _style(rank) for rank, name in enumerate(series)}, [sources(points)]
+    return both, looks, [*notes, sources(points)]
 
 
 def _style(rank: int) -> SeriesStyle:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.reporting.figures.base import FigureSettings, PanelColumn, choose_rows, require_times
+from harness.reporting.figures.base import PanelColumn, choose_rows, require_times
 from harness.reporting.figures.layout import add_to_heading
 from harness.reporting.figures.over_sizes import Scale, SizeFigure
+from harness.reporting.figures.series_settings import SeriesSettings
 from harness.reporting.units import significant
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ NOTE = (
 )
 
 
-class RecomputeSettings(FigureSettings):
+class RecomputeSettings(SeriesSettings):
     """`[figures] recompute = { … }`."""
 
     panels: tuple[PanelColumn, ...] = ("head_dim", "mask")

@@ -28,6 +28,7 @@ class Resources(StackedFigure):
     name = "resources"
     summary = "registers, spills, shared memory, occupancy and code size of each series, a row each"
     data_columns = tuple(QUANTITIES)
+    is_usual_without_times = True
     reads = "Occupancy: higher is better; all else: lower is better."
     note = "Counted in the generated code, not measured."
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from harness.reporting.figures.base import FigureSettings, PanelColumn, choose_rows, require_times
+from harness.reporting.figures.base import PanelColumn, choose_rows, require_times
 from harness.reporting.figures.layout import HEADING_SIZE, add_to_heading, wrap
 from harness.reporting.figures.over_sizes import Scale, SizeFigure
 from harness.reporting.figures.roofs import MEMORY, Roof, roofs_of
+from harness.reporting.figures.series_settings import SeriesSettings
 from harness.reporting.figures.style import DOTTED
 from harness.reporting.frames import PROBLEM_COLUMNS
 from harness.reporting.units import rate_unit, significant
@@ -33,7 +34,7 @@ NOTE = (
 )
 
 
-class RooflineSettings(FigureSettings):
+class RooflineSettings(SeriesSettings):
     """`[figures] roofline = { … }`."""
 
     panels: tuple[PanelColumn, ...] = ("head_dim", "mask", *ROOF_COLUMNS)
@@ -63,7 +64,7 @@ class Roofline(SizeFigure):
         """Return the axis of rates."""
         unit = rate_unit(rows["tflops"])
         label = f"throughput ({unit.symbol})"
-        return Scale("tflops", label, unit.factor, notes=(NOTE,), is_logarithmic=True)
+        return Scale("tflops", label, unit.factor, symbol=unit.symbol, notes=(NOTE,), is_logarithmic=True)
 
     def add_to_panel(self, axes: Axes, panel: pd.DataFrame, x: str, scale: Scale, rows: pd.DataFrame) -> None:
         """Draw the roof of each device, and write it below the heading."""
@@ -72,13 +73,12 @@ class Roofline(SizeFigure):
         left = min([rows[x].min() / ROOM, *(ridge / ROOM_OF_SLOPE for ridge in ridges)])
         right = max([rows[x].max(), *ridges]) * ROOM
         axes.set_xlim(left, right)
-        unit = rate_unit(rows["tflops"])
         for roof in roofs:
             _draw_roof(axes, roof, (left, right), scale.factor)
             peak = (
                 []
                 if roof.tflops is None
-                else [f"peak {significant(roof.tflops * unit.factor)} {unit.symbol}"]
+                else [f"{roof.dtype} peak {significant(roof.tflops * scale.factor)} {scale.symbol}".lstrip()]
             )
             levels = [f"{level} {significant(speed)} GB/s" for level, speed in roof.bandwidths.items()]
             source = "measured" if roof.is_measured else "data sheet"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness.reporting import published
+from harness.reporting.frames import records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +26,9 @@ class Roof:
     """What one device can do at most."""
 
     device: str
+    dtype: str
+    """What the peak is of, `f32` or `bf16 tensor-core`: type, and unit where several compute it; empty where
+    nobody noted it."""
     tflops: float | None
     """The peak, TFLOP/s; None where nobody measured or stated it, or where a row refutes it."""
     bandwidths: Mapping[str, float]
@@ -42,20 +46,26 @@ class Roof:
         return float("inf") if self.tflops is None else 1e3 * self.tflops / self.bandwidths[level]
 
 
-def best_peaks(rows: pd.DataFrame) -> dict[str, float]:
-    """Return the best measured peak of each device of some rows, TFLOP/s."""
-    peaks = rows.groupby("device", sort=False)["peak_tflops"].max().dropna()
-    return {str(device): float(peak) for device, peak in peaks.items()}
+def best_peaks(rows: pd.DataFrame) -> dict[tuple[str, str], float]:
+    """Return the best measured peak of each device of some rows, TFLOP/s, by device and what it is of."""
+    by_type = rows.assign(of=rows["peak_dtype"].fillna("")).groupby(["device", "of"], sort=False)
+    peaks = by_type["peak_tflops"].max().dropna().reset_index()
+    return {(str(row["device"]), str(row["of"])): float(row["peak_tflops"]) for row in records(peaks)}
 
 
 def roofs_of(rows: pd.DataFrame) -> list[Roof]:
-    """Return the roof of each device of a panel's rows, of several runs the best.
+    """Return the roofs of each device of a panel's rows, of several runs the best, one for each type of peak.
 
-    A data sheet is taken where nothing was measured; a device of which neither says anything has none.
+    Data sheets of the rows' types are taken where nothing was measured; a device of which neither says
+    anything has none.
     """
-    roofs = [
-        _measured(of_device) or _stated(of_device) for _, of_device in rows.groupby("device", sort=False)
-    ]
+    roofs: list[Roof | None] = []
+    for device, of_device in rows.groupby("device", sort=False):
+        by_type = of_device.groupby(of_device["peak_dtype"].fillna(""), sort=False)
+        measured = [_measured(of_type, str(dtype)) for dtype, of_type in by_type]
+        roofs += (
+            measured if any(measured) else [data_sheet(str(device), of) for of in of_device["dtype"].unique()]
+        )
     return [roof for roof in roofs if roof is not None]
 
 
@@ -68,7 +78,8 @@ def data_sheet(device: str, dtype: str) -> Roof | None:
     for row in _data_sheets():
         if name in row["names"].split(";") and dtype in row["dtypes"].split():
             memory = {MEMORY: float(row["memory_gb_s"])}
-            return Roof(row["device"], float(row["tflops"]), memory, is_measured=False)
+            of = f"{dtype} {row['unit']}"
+            return Roof(row["device"], of, float(row["tflops"]), memory, is_measured=False)
     return None
 
 
@@ -78,18 +89,15 @@ def _data_sheets() -> tuple[dict[str, str], ...]:
     return tuple(csv.DictReader(text.splitlines()))
 
 
-def _measured(rows: pd.DataFrame) -> Roof | None:
+def _measured(rows: pd.DataFrame, dtype: str) -> Roof | None:
+    """Return the roof of rows of one device and type of peak."""
     columns = [name for name in map(str, rows.columns) if name.startswith(BANDWIDTH)]
     best = {name.removeprefix(BANDWIDTH): float(rows[name].max()) for name in columns}
     nearest_first = sorted(best, key=lambda level: (level == MEMORY, level))
     bandwidths = {level: best[level] for level in nearest_first if best[level] > 0}
     device = str(rows["device"].iloc[0])
-    peak = best_peaks(rows).get(device)
+    peak = best_peaks(rows).get((device, dtype))
     if peak is None and not bandwidths:
         return None
     is_refuted = peak is not None and bool((rows["tflops"] > peak).any())
-    return Roof(device, None if is_refuted else peak, bandwidths)
-
-
-def _stated(rows: pd.DataFrame) -> Roof | None:
-    return data_sheet(str(rows["device"].iloc[0]), str(rows["dtype"].iloc[0]))
+    return Roof(device, dtype, None if is_refuted else peak, bandwidths)

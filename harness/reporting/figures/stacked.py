@@ -1,4 +1,4 @@
-"""Rows of stacked bars: the parts of a whole for each series, in a panel for each form of problem.
+"""Rows of bars: the parts of a whole stacked, or parts at work at once, in a panel for each form of problem.
 
 A figure says which rows have parts and what they are; of several lengths the longest is drawn.
 """
@@ -56,8 +56,8 @@ MOST_PARTS = 9
 SMALLER = "smaller parts"
 BAR = 0.72
 """Height of a bar over the distance between two."""
-INCHES_OF_ROW, INCHES_BESIDES = 0.19, 0.5
-"""Heights of each line of a row's name, and of a panel besides its rows."""
+INCHES_OF_ROW, INCHES_OF_BAR, INCHES_BESIDES = 0.19, 0.085, 0.5
+"""Heights of each line of a row's name, of each of several bars in a row, and of a panel besides its rows."""
 INCHES_OF_NAMES = 1.7
 NAME_SIZE, TEXT_SIZE = 6.5, 5.5
 
@@ -83,6 +83,8 @@ class Stack:
     """A column and its name: a line across each bar at that value."""
     text: str | None = None
     """Column of what stands beside each bar; its length if not given."""
+    is_parallel: bool = False
+    """Whether the parts are at work at the same time: a bar each below the other, instead of a stack."""
 
     @property
     def looks(self) -> dict[str, dict[str, Any]]:
@@ -141,7 +143,9 @@ class StackedFigure(Figure):
         forms = panel_grid(rows, form_columns(rows, settings.by), 1).panels
         grid = PanelGrid(tuple(Panel("", form.frame) for form in forms for _ in stacks), len(stacks))
         names = [wrap(settings.display(label), INCHES_OF_NAMES, NAME_SIZE) for label in labels]
-        height = INCHES_BESIDES + INCHES_OF_ROW * sum(name.count("\n") + 1 for name in names)
+        bars = max(len(stack.parts) * stack.is_parallel for stack in stacks)
+        lines = [max(INCHES_OF_ROW * (name.count("\n") + 1), INCHES_OF_BAR * bars) for name in names]
+        height = INCHES_BESIDES + sum(lines)
         with_values = self._with_values(frame, settings)
         notes = [*self.notes(rows, settings), *not_shown(choose_rows(frame, settings), with_values, settings)]
         notes += [LENGTH_NOTE] if varying(with_values, LENGTHS) else []
@@ -209,13 +213,15 @@ def _with_few_parts(rows: pd.DataFrame, stack: Stack) -> tuple[pd.DataFrame, lis
     rest = [column for column in stack.parts if column not in kept]
     if not rest:
         return rows, [stack]
-    rows = rows.assign(**{SMALLER: rows[rest].sum(axis="columns")})
+    smaller = rows[rest].max(axis="columns") if stack.is_parallel else rows[rest].sum(axis="columns")
+    rows = rows.assign(**{SMALLER: smaller})
     return rows, [replace(stack, parts={**kept, SMALLER: SMALLER})]
 
 
 def _ends(rows: pd.DataFrame, stack: Stack) -> pd.Series[float]:
     """Return where each row's stack, or its mark, ends."""
-    ends = rows[list(stack.parts)].astype(float).sum(axis="columns", min_count=1) * stack.factor
+    parts = rows[list(stack.parts)].astype(float) * stack.factor
+    ends = parts.max(axis="columns") if stack.is_parallel else parts.sum(axis="columns", min_count=1)
     return ends if stack.mark is None else ends.clip(lower=rows[stack.mark[0]] * stack.factor)
 
 
@@ -228,11 +234,14 @@ def _texts(rows: pd.DataFrame, stack: Stack) -> list[str]:
 def _draw_stack(axes: Axes, rows: pd.DataFrame, labels: Sequence[str], stack: Stack) -> None:
     """Draw the parts of each row, its mark, and a text beside them."""
     places = [labels.index(label) for label in rows["label"]]
+    thickness = BAR / len(stack.parts) if stack.is_parallel else BAR
     ends = 0 * rows["seq_q"].astype(float)
-    for column, look in stack.looks.items():
+    for number, (column, look) in enumerate(stack.looks.items()):
         lengths = rows[column].astype(float).fillna(0) * stack.factor
-        axes.barh(places, lengths, BAR, left=ends, gid=stack.parts[column], **look)
-        ends = ends + lengths
+        below = thickness * (number - (len(stack.parts) - 1) / 2) if stack.is_parallel else 0.0
+        across = [place + below for place in places]
+        axes.barh(across, lengths, thickness, left=ends, gid=stack.parts[column], **look)
+        ends = ends if stack.is_parallel else ends + lengths
     if stack.mark is not None:
         low, high = ([place + side * 0.46 for place in places] for side in (-1, 1))
         axes.vlines(rows[stack.mark[0]] * stack.factor, low, high, color="0.1", gid=stack.mark[1])

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from harness.reporting.figures.own_axes import own_axes
 from harness.reporting.frames import variant_of_labels
 from harness.system.status import Status
 
@@ -137,9 +138,13 @@ def paper_style(font: str = "sans") -> Iterator[None]:
     """Apply fonts, ticks and grid of a two-column paper, one of `FONTS`, to what is drawn inside the block.
 
     They are settings over matplotlib's defaults: whatever a `matplotlibrc` says, equal results look equal.
+    A reader's own axes keep the reader's style.
     """
     import matplotlib
 
+    if own_axes():
+        yield
+        return
     family, formulas = FONTS[font]
     with matplotlib.rc_context():
         matplotlib.rcdefaults()

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+import math
+from typing import TYPE_CHECKING, Any, Literal
 
 from harness.reporting.figures.base import choose_rows, require_times
 from harness.reporting.figures.layout import add_to_heading
 from harness.reporting.figures.over_sizes import Scale, SizeFigure, SizeSettings
-from harness.reporting.figures.published_overlay import is_far_above, with_published
+from harness.reporting.figures.published_overlay import is_far_above, looks_of_published, with_published
 from harness.reporting.figures.roofs import best_peaks
 from harness.reporting.figures.style import DOTTED, SeriesStyle
 from harness.reporting.frames import units_of
-from harness.reporting.published.points import published_points
+from harness.reporting.published.points import SOURCE, named, published_points, sources
 from harness.reporting.units import GFLOPS, TFLOPS, significant
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class ThroughputSettings(SizeSettings):
     """Vertical axis; `auto` is GFLOP/s or TFLOP/s by magnitude."""
     published: bool = False
     """Whether published points of the measured problems are overlaid."""
+    published_file: str | None = None
+    """A reader's own table of published points, a CSV file, whose points are overlaid."""
     published_devices: tuple[str, ...] | None = None
     """Of devices whose names contain one of these words; of all if not given."""
     published_implementations: tuple[str, ...] | None = None
@@ -55,6 +58,8 @@ class Throughput(SizeFigure):
         """Return the chosen rows with the ends of their rates: the shortest time is the highest rate."""
         require_times(frame)
         rows = choose_rows(frame, settings)
+        if SOURCE in rows:
+            rows = named(rows, settings.published_devices, settings.published_implementations)
         work = rows["tflops"] * rows["time_s"]
         return rows.assign(tflops_low=work / rows["time_high_s"], tflops_high=work / rows["time_low_s"])
 
@@ -73,7 +78,8 @@ class Throughput(SizeFigure):
             f"{name} ({unit.symbol})",
             unit.factor,
             ends,
-            notes=(INTERVAL_NOTE,),
+            notes=(INTERVAL_NOTE,) if rows["time_low_s"].notna().any() else (),
+            symbol=unit.symbol,
             as_bars=as_bars,
             is_logarithmic=is_logarithmic,
         )
@@ -82,25 +88,37 @@ class Throughput(SizeFigure):
         self, rows: pd.DataFrame, settings: ThroughputSettings, x: str
     ) -> tuple[pd.DataFrame, dict[str, SeriesStyle], list[str]]:
         """Return the rows with those that others published, which are rates and not overlaid on times."""
-        if settings.y == "time" or not settings.published:
+        if SOURCE in rows:  # nothing else was asked for
+            return rows, looks_of_published(set(map(str, rows["label"]))), [sources(rows)]
+        if settings.y == "time" or not (settings.published or settings.published_file):
             return rows, {}, []
-        points = published_points(settings.published_devices, settings.published_implementations)
-        return with_published(rows, points)
+        points = published_points(
+            settings.published_devices,
+            settings.published_implementations,
+            settings.published_file,
+            with_package=settings.published,
+        )
+        return with_published(rows, points, x)
 
     def add_to_panel(self, axes: Axes, panel: pd.DataFrame, x: str, scale: Scale, rows: pd.DataFrame) -> None:
         """Draw the best peak of each device as a line where it is near, and write it below the heading."""
         if scale.column == "time_s":
             return
-        unit = GFLOPS if scale.factor == GFLOPS.factor else TFLOPS
         peaks = best_peaks(panel)
-        for device, peak in peaks.items():
-            whose = f" ({device})" if len(peaks) > 1 else ""
-            is_in_sight = peak <= IN_SIGHT * rows["tflops"].max()
+        devices = {device for device, _ in peaks}
+        highest = min(IN_SIGHT * rows["tflops"].max(), (scale.limits[1] or math.inf) / scale.factor)
+        for (device, dtype), peak in peaks.items():
+            whose = f" ({device})" if len(devices) > 1 else ""
+            is_in_sight = peak <= highest
             add_to_heading(
                 axes,
-                f"{'dotted: ' if is_in_sight else ''}measured peak {significant(peak * unit.factor)} "
-                f"{unit.symbol}{whose}{'' if is_in_sight else ', above this scale'}",
+                f"{'dotted: ' if is_in_sight else ''}measured {f'{dtype} peak'.lstrip()} "
+                f"{'up to ' * (x == 'threads')}{significant(peak * scale.factor)} {scale.symbol}{whose}"
+                f"{'' if is_in_sight else ', above this scale'}",
             )
-            if is_in_sight:
-                height = peak * unit.factor
-                axes.axhline(height, color="0.35", linewidth=0.8, linestyle=DOTTED, gid="peak")
+            look: dict[str, Any] = {"color": "0.35", "linewidth": 0.8, "linestyle": DOTTED, "gid": "peak"}
+            if is_in_sight and x == "threads":
+                of_each = panel.loc[panel["device"].eq(device)].groupby(x)["peak_tflops"].max().astype(float)
+                axes.plot(of_each * scale.factor, **look)
+            elif is_in_sight:
+                axes.axhline(peak * scale.factor, **look)

@@ -14,6 +14,7 @@ from harness.bench.running.peaks import Peaks, peak_name
 from harness.bench.workers.process import WorkerFailure
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.problem.dtypes import DTypeName
 from harness.results.run_folder import RunFolder
 from harness.system.status import Status
 
@@ -127,3 +128,13 @@ def test_a_target_that_cannot_say_which_peak_has_that_of_the_problem_s_type(
 ) -> None:
     monkeypatch.setattr(type(plugins.target("cpu")), "peak_dtype", lambda self, dtype: 1 / 0)
     assert peak_name(CASE) == "cpu f32"
+
+
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+def test_the_peak_of_a_case_says_its_type(folder: RunFolder, dtype: DTypeName) -> None:
+    case = CASE.model_copy(update={"problem": AttentionProblem(heads=1, seq_q=8, head_dim=8, dtype=dtype)})
+    peaks = Peaks(folder, timeout_s=1.0)
+    peaks.note(example_round(peak_flops={peak_name(case): 1e9}))
+    peak = peaks.of(case)
+    assert peak is not None
+    assert (peak.flops, peak.dtype) == (1e9, "f32")

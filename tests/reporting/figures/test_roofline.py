@@ -67,6 +67,14 @@ def test_a_slope_is_intensity_times_bandwidth_up_to_the_peak() -> None:
     assert roofs_said(axes) == said
 
 
+def test_each_type_of_peak_has_a_roof_of_its_own() -> None:
+    both = [row(peak_dtype="f32"), row(case="wide", dtype="bf16", peak_dtype="bf16", peak_tflops=0.2)]
+    (axes,) = draw(*both, panels=["mask"]).axes
+    assert sorted(line[0][1] for line in lines(axes, "peak")) == pytest.approx([100, 200])
+    assert "measured f32 peak 100 GFLOP/s" in roofs_said(axes)
+    assert "measured bf16 peak 200 GFLOP/s" in roofs_said(axes)
+
+
 def test_a_slope_that_ends_left_of_the_scale_is_not_drawn() -> None:
     (axes,) = draw(row()).axes  # the ridges of L1, L2 and memory are at 0.25, 1 and 5
     assert [slope[-1][0] for slope in lines(axes, "slope")] == pytest.approx([1, 5])
@@ -81,7 +89,7 @@ def test_a_peak_below_a_row_is_none() -> None:
 def test_an_unmeasured_device_has_its_data_sheet_dashed() -> None:
     stated = {"peak_tflops": None, "bandwidth_gb_s": {}, "device": H100, "dtype": "f16", "tflops": 400.0}
     (axes,) = draw(row(**stated)).axes
-    assert roofs_said(axes) == "data sheet peak 989 TFLOP/s, memory 3350 GB/s"
+    assert roofs_said(axes) == "data sheet f16 tensor-core peak 989 TFLOP/s, memory 3350 GB/s"
     assert {line.get_linestyle() for line in axes.lines if line.get_gid()} == {"--"}
 
 

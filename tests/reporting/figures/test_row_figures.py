@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from drawings import caption, draw, frame_of, headings, widths, words
+from matplotlib.patches import Rectangle
 from synthetic_results import make_result
 
 from harness.experiment.figure_settings import parse_settings
@@ -111,13 +112,17 @@ def modelled(variant: str, fraction: float, scores: float = 4000) -> Result:
     return built(variant, status=Status.BUILT, model=model)
 
 
-def test_a_stack_has_the_cycles_of_a_thousand_scores() -> None:
+def test_parts_that_work_at_once_stand_below_each_other() -> None:
     torch = make_result("torch", time_s=1.0)
     drawing = draw(Bounds(), modelled("flash", 0.6), modelled("triton", 0.7, scores=8000), torch)
     (axes,) = drawing.axes
     assert widths(axes, "tensor") == pytest.approx([300, 150])
     assert widths(axes, "special") == pytest.approx([200, 100])
     assert widths(axes, "l2") == []
+    bars = [bar for bar in axes.patches if isinstance(bar, Rectangle)]
+    assert {bar.get_x() for bar in bars} == {0}
+    assert len({bar.get_y() for bar in bars}) == len(bars) == 4
+    assert axes.get_xlim()[1] < 1000
     assert words(axes) == ["60.0 % of peak, bound by tensor", "70.0 % of peak, bound by tensor"]
     first = next(entry for entry in axes.collections if entry.get_gid() == SIMULATED)
     assert first.get_segments()[0][:, 0] == pytest.approx([500, 500])  # type: ignore[attr-defined]
@@ -136,3 +141,20 @@ def test_the_smallest_parts_become_one() -> None:
     counts = {f"class{number:02}": number for number in range(1, MOST_PARTS + 4)}
     (axes,) = draw(InstructionMix(), built("flash", instructions=counts)).axes
     assert widths(axes, SMALLER) == [1 + 2 + 3]
+
+
+def titles(figure: Figure, *rows: Result, **settings: Any) -> list[str]:
+    """Return the lines above a figure, of its legend or its own."""
+    drawing = draw(figure, *rows, **settings)
+    above = [legend.get_title().get_text() for legend in drawing.legends] or [drawing.get_suptitle()]
+    return [line for text in above for line in text.split("\n")]
+
+
+def test_a_title_says_that_no_time_was_measured() -> None:
+    rows = [built("flash", registers=9), built("naive", registers=9, status=Status.BUILT)]
+    assert titles(Resources(), rows[0]) == ["Emulated: no time was measured"]
+    both = ["Ours", "Emulated and built, not run: no time was measured"]
+    assert titles(Resources(), *rows, title="Ours") == both
+    assert titles(Resources(), rows[0], make_result("torch", registers=9, time_s=1.0)) == [""]
+    assert titles(Bounds(), modelled("flash", 0.6)) == ["Built, not run: no time was measured"]
+    assert titles(BuildTime(), make_result(build_s=1.0)) == [""]

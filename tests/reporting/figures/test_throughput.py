@@ -179,3 +179,46 @@ def test_bars_of_times_stand_on_zero() -> None:
     (axes,) = draw(frame_of(*rows), style="bars", y="time").axes
     assert axes.get_ylim()[0] == 0
     assert words(axes) == ["256", "512"]
+
+
+def test_a_peak_is_of_the_type_that_the_rows_are_computed_in() -> None:
+    rows = [
+        make_result(dtype=dtype, time_s=1.0, tflops=0.09, peak_tflops=0.1, peak_dtype="f32")
+        for dtype in ("f32", "bf16")
+    ]
+    rows.append(
+        make_result(
+            dtype="f16", time_s=1.0, tflops=0.8, peak_tflops=0.9, peak_dtype="f16", target="cuda:sm_80"
+        )
+    )
+    shown = {
+        axes.get_title().split("\n")[0]: axes for axes in draw(frame_of(*rows)).axes if axes.get_visible()
+    }
+    said = {heading: (said_of_peaks(axes), peak_lines(axes)) for heading, axes in shown.items()}
+    of_f32 = (["dotted: measured f32 peak 100 GFLOP/s"], [100])
+    assert said == {
+        "cpu, f32": of_f32,
+        "cpu, bf16": of_f32,
+        "cuda:sm_80, f16": (["dotted: measured f16 peak 900 GFLOP/s"], [900]),
+    }
+
+
+def test_a_peak_in_sight_is_so_beside_the_rows_of_its_own_axis() -> None:
+    rates = {(1, 4096): 0.002, (1024, 1024): 0.09}
+    rows = [
+        make_result(seq=queries, seq_kv=keys, time_s=1.0, tflops=rate, peak_tflops=0.1)
+        for (queries, keys), rate in rates.items()
+    ]
+    decode, prefill = draw(frame_of(*rows)).axes
+    assert (peak_lines(decode), peak_lines(prefill)) == ([], [100])
+
+
+def test_over_threads_the_peak_is_that_of_each_number() -> None:
+    rows = [
+        make_result(
+            threads=threads, case=str(threads), time_s=1.0, tflops=0.08 * threads, peak_tflops=0.1 * threads
+        )
+        for threads in (1, 2)
+    ]
+    (axes,) = draw(frame_of(*rows), x="threads").axes
+    assert lines(axes, "peak") == [[(1, pytest.approx(100)), (2, pytest.approx(200))]]

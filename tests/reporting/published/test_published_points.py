@@ -19,7 +19,7 @@ OF_THE_PAPER: dict[str, Any] = {"batch": 16, "heads": 32, "kv_heads": 32, "dtype
 
 def test_the_table_holds_every_point_once_with_its_source() -> None:
     points = published_points()
-    assert len(points) == 262
+    assert len(points) == 663
     assert not points.duplicated().any()
     assert (points[["source", "device", "implementation"]] != "").all(axis=None)
     assert (points["heads"] % points["kv_heads"] == 0).all()
@@ -30,7 +30,7 @@ def test_the_table_holds_every_point_once_with_its_source() -> None:
 def test_memory_that_ran_out_is_no_number() -> None:
     points = published_points()
     without = points[points["tflops"].isna()]
-    assert set(without["device"]) == {"NVIDIA H100 SXM5"}
+    assert set(without["device"]) == {"NVIDIA H100 SXM5", "NVIDIA A100 40 GB"}
     assert set(without["status"]) == {"out-of-memory"}
 
 
@@ -81,6 +81,31 @@ def test_points_with_sinks_need_a_problem_with_sinks() -> None:
     shape = {"batch": 1, "heads": 64, "kv_heads": 8, "dtype": "bf16", "seq": 4096, "head_dim": 64}
     assert "NVIDIA H800" not in set(matches(**shape)["device"])
     assert set(matches(**shape, sinks=True)["device"]) == {"NVIDIA H800"}
+
+
+def test_points_of_an_a100_are_there() -> None:
+    of_paper = matches(heads=8, kv_heads=8, seq=2048)
+    assert dict(zip(of_paper["implementation"], of_paper["tflops"], strict=True)) == {
+        "FlashAttention": 57.3,
+        "PyTorch, unfused": 31.8,
+        "Megatron": 32.1,
+    }
+    assert set(of_paper["device"]) == {"NVIDIA A100 40 GB"}
+    second = matches(head_dim=128, kv_heads=8, causal=True, mask="causal")
+    assert set(second["label"]) == {"NVIDIA A100, FlashAttention-2 (0586d2e)"}
+
+
+def test_a_narrower_v_is_another_problem() -> None:
+    shape = {"dtype": "bf16", "batch": 2, "heads": 128, "kv_heads": 128, "seq": 8192, "head_dim": 192}
+    assert matches(**shape).empty
+    assert set(matches(**shape, head_dim_v=128)["implementation"]) == {"cuDNN"}
+
+
+def test_long_lists_of_sources_are_shortened() -> None:
+    text = sources(published_points())
+    assert len(text) < 700
+    assert "more sources" in text
+    assert "benchmark/" not in text
 
 
 def test_the_sources_of_points_are_named_once() -> None:

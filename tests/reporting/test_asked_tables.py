@@ -1,0 +1,143 @@
+"""Tables that somebody asks for on the command line: rows by columns, values, refusals, files."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+from synthetic_results import WriteRun, make_result
+
+from harness.__main__ import main
+from harness.results.result import Result
+from harness.system.status import Status
+
+FAST = {"baseline": "unfused", "speedup": 2.0, "speedup_low": 0.9, "speedup_high": 2.2}
+
+
+def rows(**fields: Any) -> list[Result]:
+    """Two variants at three lengths; one row failed."""
+    timed = [
+        make_result(name, seq, time_s=seq * 1e-6, **(FAST if name == "flash" else {}), **fields)
+        for name in ("unfused", "flash")
+        for seq in (64, 256, 1024)
+    ]
+    return [*timed[:-1], make_result("flash", 1024, status=Status.CRASHED, reason="signal 11", **fields)]
+
+
+def written(folder: Path, ending: str) -> str:
+    (file,) = folder.glob(f"*.{ending}")
+    return file.read_text()
+
+
+def ask(write_run: WriteRun, results: list[Result], *words: str) -> tuple[int, Path]:
+    folder = write_run(results)
+    return main(["report", str(folder), "--table", *words]), folder / "report"
+
+
+def test_a_table_is_printed_and_written_and_nothing_else(
+    write_run: WriteRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, folder = ask(write_run, rows(), "variant by seq", "--values", "time_us,speedup")
+    assert status == 0
+    assert {file.name for file in folder.iterdir()} == {
+        f"variant_by_seq_time_us_speedup.{ending}" for ending in ("md", "tex", "csv")
+    }
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["variant", "64", "256", "1024"] in lines
+    assert ["unfused", "64.0", "256", "1020"] in lines
+    assert ["flash", "≈2.00", "≈2.00", "crashed"] in lines
+    assert "| unfused | 64.0 | 256 | 1020 |" in written(folder, "md")
+
+
+def test_numbers_are_unrounded_in_the_unit_that_was_asked_for(write_run: WriteRun) -> None:
+    _, folder = ask(write_run, rows(), "variant by seq", "--values", "time_ms,gflops,error")
+    first, second = csv.DictReader(written(folder, "csv").splitlines())
+    assert [first["variant"], second["variant"]] == ["unfused", "flash"]
+    assert float(first["time_ms 1024"]) == pytest.approx(1.024)
+    assert float(first["gflops 64"]) == pytest.approx(4 * 16 * 64 * 64 * 64 / 64e-6 / 1e9)
+    assert second["time_ms 1024"] == second["error 64"] == ""
+
+
+def test_without_columns_values_stand_across(write_run: WriteRun) -> None:
+    _, folder = ask(write_run, rows(), "variant×seq", "--values", "time_us,elapsed_s")
+    lines = written(folder, "md").splitlines()
+    assert "| variant | seq | time (µs) | elapsed (s) |" in lines
+    assert "| unfused | 256 | 256 | – |" in lines
+
+
+def test_groups_of_rows_and_of_columns_have_rules(write_run: WriteRun) -> None:
+    results = [
+        row for dtype in ("f32", "f16") for mask in ("full", "causal") for row in rows(dtype=dtype, mask=mask)
+    ]
+    _, folder = ask(write_run, results, "mask,variant by dtype,seq", "--values", "gflops")
+    lines = written(folder, "tex").splitlines()
+    begin = lines.index(r"\begin{tabular}{llrrrrrr}")
+    assert lines[begin + 2] == r" &  & \multicolumn{6}{c}{throughput (GFLOP/s)} \\"
+    assert lines[begin + 3] == r"\cmidrule(lr){3-8}"
+    assert lines[begin + 4] == r" & dtype & \multicolumn{3}{c}{f32} & \multicolumn{3}{c}{f16} \\"
+    assert lines[begin + 5] == r"\cmidrule(lr){3-5} \cmidrule(lr){6-8}"
+    assert sum(r"\multirow[t]{2}{*}" in line for line in lines) == 2
+    assert lines.count(r"\cmidrule{1-8}") == 1
+
+
+def test_a_condition_narrows_rows_down(write_run: WriteRun, capsys: pytest.CaptureFixture[str]) -> None:
+    results = [row for mask in ("full", "causal") for row in rows(mask=mask)]
+    assert ask(write_run, results, "variant by seq")[0] == 2
+    capsys.readouterr()
+    assert ask(write_run, results, "variant by seq", "--where", "causal and seq > 64")[0] == 0
+    assert ["variant", "256", "1024"] in [line.split() for line in capsys.readouterr().out.splitlines()]
+
+
+def test_rows_of_one_cell_are_told_apart_by_what_they_differ_in(
+    write_run: WriteRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = [row for tile in (32, 64) for row in rows(params={"tile_q": tile}, head_dim=tile)]
+    assert ask(write_run, results, "variant by seq")[0] == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "found 2 rows for one cell (variant unfused, seq 64)" in line
+    assert "differ in head_dim:" in line
+    assert ask(write_run, results, "head_dim,variant by seq")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["varant by seq"], "--table: unknown column 'varant' (did you mean variant?)"),
+        (["variant by seq by mask"], "--table: found 'variant by seq by mask', expected ROWS by COLUMNS"),
+        (["variant,"], "--table: found 'variant,', expected ROWS by COLUMNS"),
+        (["variant by"], "--table: found 'variant by', expected ROWS by COLUMNS"),
+        (["variant,seq by seq"], "--table: found a column twice"),
+        (["variant by seq", "--values", "gflop"], "--values: unknown value 'gflop' (did you mean gflops?)"),
+        (["variant by seq", "--values", "status"], "--values: status is a column of words"),
+        (["variant by seq", "--where", "seq == 5"], "--where: found no row"),
+        (["variant by seq", "--where", "sq == 5"], "--where: unknown name 'sq'"),
+        (["variant by seq", "--open"], "--open: found --table"),
+    ],
+)
+def test_what_no_table_can_be_is_one_line(
+    write_run: WriteRun, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    status, folder = ask(write_run, rows(), *words)
+    assert status == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("option", ["--values", "--where"])
+def test_options_of_a_table_need_one(capsys: pytest.CaptureFixture[str], option: str) -> None:
+    assert main(["report", "x", option, "seq"]) == 2
+    assert f"{option}: found no --table" in capsys.readouterr().err
+
+
+def test_names_from_elsewhere_are_no_formula_and_leave_no_folder(write_run: WriteRun) -> None:
+    results = [make_result("=cmd|x", params={"../up": 1}, time_s=1.0)]
+    status, folder = ask(write_run, results, "param.../up,variant")
+    assert status == 0
+    (file,) = folder.glob("*.csv")
+    assert "'=cmd|x" in file.read_text()
+
+
+def test_a_value_that_is_asked_for_twice_stands_once(write_run: WriteRun) -> None:
+    _, folder = ask(write_run, rows(), "variant by seq", "--values", "gflops,throughput")
+    assert written(folder, "md").count("throughput (GFLOP/s)") == 1
