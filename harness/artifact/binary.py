@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
-from harness.artifact.code_digests import OWN_PACKAGE, code_digests
+from harness.artifact.code_digests import OWN_PACKAGE, code_digest_at
 from harness.artifact.stage_names import OBJECT
 from harness.system.digest import digest
 from harness.system.storage.digests import DIGESTS_FILE
@@ -24,15 +24,18 @@ PACKAGES = ("numpy", "llvmlite", "iree-base-runtime", "cuda-bindings", "intel-op
 """Distributions that these call it through."""
 VARYING = ".vmfb"
 """The suffix of IREE's modules, which differ between builds of the same code."""
+PACKAGE = Path(__file__).parents[1]
+"""This package's folder."""
 
 
-def binary_digest(artifact: Artifact, folder: Path) -> str | None:
+def binary_digest(artifact: Artifact, folder: Path, package: Path = PACKAGE) -> str | None:
     """Return a digest of an artifact's machine code, of how it is launched, and of the code that does so.
 
     The texts of stages, and IREE's modules, are left out: another way to the same code gives the same digest.
     A plugin's loader may run them nevertheless, or choose by parameters what it runs: there the content key
     counts instead, of whatever the case depends on.  None where the code is not in the folder, as that of a
-    library, or the folder does not say what it holds.
+    library, or the folder does not say what it holds.  `package` is the folder of this package as it is in
+    the revision that launches the code.
     """
     try:
         noted = json.loads((folder / DIGESTS_FILE).read_text("utf-8"))
@@ -47,13 +50,17 @@ def binary_digest(artifact: Artifact, folder: Path) -> str | None:
         return None
     launched = [artifact.launch, artifact.ranks, artifact.page_size, artifact.is_padded]
     is_own = artifact.loader.partition(".")[0] == OWN_PACKAGE
-    return digest([code, launched, _launching_digest() if is_own else [artifact.key, artifact.chosen]])
+    return digest([code, launched, _launching_digest(package) if is_own else [artifact.key, artifact.chosen]])
 
 
 @functools.cache
-def _launching_digest() -> str:
+def _launching_digest(package: Path) -> str:
     """Return the digest of the code of this package that launches, and of what it launches through."""
-    code = code_digests(f"{OWN_PACKAGE}:{name}" for name in LAUNCHING)
+    code = {
+        f"{OWN_PACKAGE}:{name}": code_digest_at(f"{OWN_PACKAGE}:{name}", [package])
+        for name in LAUNCHING
+        if (package / name).exists()
+    }
     return digest([code, [_version(name) for name in PACKAGES]])
 
 

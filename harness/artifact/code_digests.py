@@ -8,7 +8,7 @@ import functools
 import hashlib
 import importlib.util
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -62,7 +62,12 @@ def code_digests(names: Iterable[str]) -> dict[str, str]:
 @functools.cache
 def code_digest(name: str = OWN_PACKAGE) -> str:
     """Return the digest of code of a name, by default this package's; `PluginError` where there is none."""
-    files = sorted(_files(name))
+    return code_digest_at(name, _places(name.partition(":")[0]))
+
+
+def code_digest_at(name: str, places: Sequence[Path]) -> str:
+    """Return the digest of code whose package lies in these places; errors as `code_digest`."""
+    files = sorted(_files(name, places))
     if not files:
         raise PluginError(f"{name}: no source file is found")
     return digest([(path, hashlib.sha256(file.read_bytes()).hexdigest()) for path, file in files])
@@ -88,10 +93,9 @@ def _relative_paths(declared: object) -> list[str]:
     return [path.as_posix() for path in paths]
 
 
-def _files(name: str) -> Iterator[tuple[str, Path]]:
-    """Yield the relative path and the place of each file of the code of a name."""
+def _files(name: str, places: Sequence[Path]) -> Iterator[tuple[str, Path]]:
+    """Yield the relative path and the place of each file of code whose package lies in these places."""
     package, _, declared = name.partition(":")
-    places = _places(package)
     if not declared:
         for place in places:
             yield from (entry for entry in _files_at(place) if _is_source(package, Path(entry[0])))

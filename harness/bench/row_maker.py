@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.artifact.artifact import Artifact
-from harness.artifact.binary import binary_digest
+from harness.artifact.binary import PACKAGE, binary_digest
 from harness.artifact.device_facts import DeviceFacts, DriverMetrics
 from harness.bench.measure.rounds import TimedRound
 from harness.bench.workers.protocol import Built
@@ -17,6 +17,7 @@ from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.fields import problem_fields
 from harness.problem.traffic import least_traffic
+from harness.results.default_out import DEFAULT_OUT, out_words
 from harness.results.result import Result
 from harness.results.statistics import nested_interval, noise, paired_ratio
 from harness.system.errors import cut
@@ -125,6 +126,10 @@ class RowMaker:
     """What the command line names the cases by: the experiment's file, or `--bundle` and its folder."""
     command: str
     """`run` or `check`: what repeats a failure."""
+    out: Path = DEFAULT_OUT
+    """The folder of all results."""
+    package: Path = PACKAGE
+    """This package's folder, as workers import it."""
 
     def success(self, record: CaseRecord, status: Status, times: GroupTimes | None = None) -> Result:
         """Return the row of a case that passed, was emulated or could only be built."""
@@ -143,7 +148,8 @@ class RowMaker:
         """Return the row of a case that ended in this phase for this reason."""
         rerun = None
         if status.is_failure:
-            rerun = shell_line(["harness", self.command, *self.source, "--only", f"case={record.case.id}"])
+            only = ("--only", f"case={record.case.id}")
+            rerun = shell_line(["harness", self.command, *self.source, *only, *out_words(self.out)])
         reason = cut(printable(reason))
         return self._result(
             record, status=status, phase=phase, reason=reason, rerun=rerun, transient=transient
@@ -154,7 +160,7 @@ class RowMaker:
         if artifact is not None:
             columns |= artifact_columns(artifact, case.problem)
             if record.folder is not None:
-                columns["binary_digest"] = binary_digest(artifact, record.folder)
+                columns["binary_digest"] = binary_digest(artifact, record.folder, self.package)
         if verdict is not None:
             columns |= {
                 name: getattr(verdict, name) for name in ("max_abs_error", "error_ratio", "tolerance")

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,13 +15,32 @@ from harness.system.printable import printable
 
 if TYPE_CHECKING:
     from harness.bench.comparing.comparison import Comparison
+    from harness.bench.comparing.verdicts import Margins
 
-DEFAULT_PAIRS = 6
+DEFAULT_BUDGET_S = 20.0
+"""Seconds for which a case of two revisions is timed at most."""
 RUNS_FOLDER = "revisions"
 """Below the folder of results: what the revisions' runs are kept in."""
 
 
-def compared_folders(runs: Sequence[Path], threshold: float) -> "Comparison":
+class FailOn(StrEnum):
+    """Which verdicts end in exit status 1."""
+
+    SLOWER = "slower"
+    AMBIGUOUS = "ambiguous"
+
+
+def margins_of(threshold: float, minimum_effect: float) -> "Margins":
+    """Return which differences matter; raises `InputError` where the two shares exclude each other."""
+    from harness.bench.comparing.verdicts import Margins
+
+    try:
+        return Margins(threshold, minimum_effect)
+    except ValueError as error:
+        raise InputError(f"--{error}") from error
+
+
+def compared_folders(runs: Sequence[Path], margins: "Margins") -> "Comparison":
     """Compare two runs that are there."""
     from harness.bench.comparing.comparison import compare_runs
     from harness.results.loading import open_run, untimed_note
@@ -28,7 +48,7 @@ def compared_folders(runs: Sequence[Path], threshold: float) -> "Comparison":
     if len(runs) != 2:
         raise InputError(f"found {len(runs)} folders, expected OLD and NEW, two runs")
     old, new = map(open_run, runs)
-    comparison = compare_runs(old, new, threshold)
+    comparison = compare_runs(old, new, margins)
     untimed = [
         untimed_note(path, run)
         for path, run in zip(runs, (old, new), strict=True)
@@ -40,9 +60,9 @@ def compared_folders(runs: Sequence[Path], threshold: float) -> "Comparison":
 def compared_in_turn(
     runs: Sequence[Path],
     revisions: tuple[str, str],
-    threshold: float,
+    margins: "Margins",
     *,
-    pairs: int | None,
+    budget_s: float | None,
     only: Sequence[str],
     out: Path,
     profile: str | None,
@@ -54,12 +74,13 @@ def compared_in_turn(
     from harness.experiment.experiment import load_experiment
     from harness.experiment.shipped import find_experiment
     from harness.results.output_folder import ensure_writable_folder
+    from harness.system.machine.cores import available_cores
 
     if len(runs) != 1:
         raise InputError(f"--revisions: found {len(runs)} arguments, expected one, an experiment")
-    pairs = DEFAULT_PAIRS if pairs is None else pairs
-    file = Path(find_experiment(str(runs[0]))).resolve()
-    load_experiment(file, profile).cases(list(only))  # which says what is wrong before anything is built
+    budget_s = DEFAULT_BUDGET_S if budget_s is None else budget_s
+    experiment = load_experiment(find_experiment(str(runs[0])), profile)
+    cases = experiment.cases(list(only))  # which says what is wrong before anything is built
     folder = (ensure_writable_folder(out) / RUNS_FOLDER).resolve()
     with ended_by_signals(), checked_out(revisions, Path.cwd()) as clones:
         edited = edited_files(Path.cwd())
@@ -68,23 +89,24 @@ def compared_in_turn(
         try:
             comparison = compare_revisions(
                 clones,
-                file,
+                experiment,
+                cases,
                 folder / "-".join(clone.commit[:7] for clone in clones),
-                only=only,
-                pairs=pairs,
-                threshold=threshold,
-                tell=typer.echo,
-                profile=profile,
+                margins=margins,
+                budget_s=budget_s,
+                command=sys.argv,
+                tell=lambda line: typer.echo(printable(line)),
+                jobs=available_cores(),
                 resume=resume,
             )
         except RunInterrupted as interruption:
             raise StoppedError(str(interruption)) from interruption
     asked = [word for word in sys.argv[1:] if word != "--resume"]
-    return replace(comparison, made_by=("harness", *asked, "--pairs", str(2 * pairs)))
+    return replace(comparison, made_by=("harness", *asked, "--budget", f"{4 * budget_s:g}"))
 
 
 def tell_comparison(comparison: "Comparison", markdown_file: Path | None, json_file: Path | None) -> None:
-    """Print a comparison and write it to files; exits with 1 where a case is slower, or no longer right."""
+    """Print a comparison and write it to files; exits with 1 where it fails."""
     from harness.bench.comparing.text import markdown, plain_lines
 
     for line in plain_lines(comparison):
@@ -93,7 +115,7 @@ def tell_comparison(comparison: "Comparison", markdown_file: Path | None, json_f
         markdown_file.write_text(markdown(comparison), encoding="utf-8")
     if json_file is not None:
         comparison.cases.to_json(json_file, orient="records", indent=1, double_precision=15)
-    if comparison.is_worse:
+    if comparison.fails:
         raise typer.Exit(1)
 
 

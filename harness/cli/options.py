@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-DEFAULT_OUT = Path("results")
-
 
 class Listed(StrEnum):
     """What `harness list` can list."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.cli.options import (
-    DEFAULT_OUT,
     Dump,
     ExperimentOrBundle,
     FromBundle,
@@ -18,6 +17,7 @@ from harness.cli.options import (
     Profile,
     Resume,
 )
+from harness.results.default_out import DEFAULT_OUT
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,7 @@ def executed(
     from harness.bench.running.counting import require_counters
     from harness.bench.running.progress import make_observer
     from harness.bench.running.runner import run_experiment
+    from harness.bench.running.time_spent import seconds_of_this_process
     from harness.results.output_folder import ensure_writable_file, ensure_writable_folder
     from harness.system.errors import RunInterrupted, StoppedError
     from harness.system.machine.cores import available_cores
@@ -104,6 +105,7 @@ def executed(
             bundle=plan.bundle,
             dump=options.dump,
             counters=counters,
+            start_up_s=seconds_of_this_process(),
         )
     except RunInterrupted as interruption:
         # typer keeps nothing of a KeyboardInterrupt but its exit status
@@ -147,12 +149,14 @@ def import_drawing_ahead() -> None:
 
 
 def report_run(summary: "RunSummary") -> None:
-    """Write a run's report and print its tables, failures with their rerun commands among them."""
+    """Write a run's report, print its tables, failures with their commands too, and where the time went."""
     from harness.reporting.report import make_report
 
-    paths = make_report([summary.folder])
+    with summary.spent.spent_on("report"):
+        paths = make_report([summary.folder])
     note(paths.notes)
     typer.echo(printable(f"report: {paths.folder}"))
+    note([summary.end()])
 
 
 def open_page(page: Path) -> list[str]:

@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from harness.cli.app import app
-from harness.cli.options import DEFAULT_OUT, Jobs, Listed, Out, Plain, Profile, given_path
+from harness.cli.options import Jobs, Listed, Out, Plain, Profile, given_path
 from harness.cli.problem_options import ProblemCommand
+from harness.results.default_out import DEFAULT_OUT
 from harness.system.printable import printable
 
 

@@ -113,17 +113,17 @@ class Experiment(BaseModel):
         """The TOML text that the experiment was read from; without one, what it says, in JSON."""
         return self._text or self.model_dump_json(indent=2)
 
-    def cases(self, only: Sequence[str] = ()) -> list[Case]:
+    def cases(self, only: Sequence[str] = (), option: str = "--only") -> list[Case]:
         """Return the cases, those of one problem and target side by side, variants in their listed order.
 
         `only` holds filters such as `variant=flash,naive` or `seq=256`, see
-        `harness.experiment.selection.select`.
+        `harness.experiment.selection.select`, and `option` is what gave them.
         Raises `InputError` for an invalid combination of values, and where no case is left.
         """
         cases = [case for case, _ in self._plan().values()]
         if not cases:
             raise self._error("variant", "the conditions 'where' leave no case")
-        return select(cases, only) if only else cases
+        return select(cases, only, option) if only else cases
 
     def check_of(self, case: Case) -> CheckSettings:
         """Return what a case is checked with: `[check]`, or what the table of its problem says instead."""

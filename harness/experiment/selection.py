@@ -20,21 +20,21 @@ MOST_VALUES_SHOWN = 12
 """Values that a message about `--only` offers."""
 
 
-def select(cases: Sequence[Case], only: Sequence[str]) -> list[Case]:
+def select(cases: Sequence[Case], only: Sequence[str], option: str = "--only") -> list[Case]:
     """Return the cases that every filter accepts, in order.
 
-    A filter is `KEY=VALUE[,VALUE…]`.  Keys are `case` (the start of an id), `variant`, `target` (with or
-    without a chip), any field of the problem, `seq` of cases whose queries and keys have one
-    length, and any parameter or target option of the cases.
-    A pair of numbers is written with a colon, `window=256:0`.
+    A filter is `KEY=VALUE[,VALUE…]`, and several may stand in one text, `seq=256,variant=flash`.  Keys are
+    `case` (the start of an id), `variant`, `target` (with or without a chip), any field of the problem,
+    `seq` of cases whose queries and keys have one length, and any parameter or target option of the cases.  A
+    pair of numbers is written with a colon, `window=256:0`.
 
-    Raises `InputError` for a filter that cannot be read, an unknown key, a value that no case has, and
-    filters that no case fulfils together.
+    Raises `InputError`, which names the option, for a filter that cannot be read, an unknown key, a value
+    that no case has, and filters that no case fulfils together.
     """
     selected = list(cases)
-    filters = _parse(only, _known_keys(cases))
+    filters = _parse(only, _known_keys(cases), option)
     mistakes = [
-        f"--only {key}={value}: {_why_none(cases, key)}"
+        f"{option} {key}={value}: {_why_none(cases, key)}"
         for key, wanted in filters.items()
         for value in wanted
         if not any(_matches(case, key, value) for case in cases)
@@ -44,27 +44,40 @@ def select(cases: Sequence[Case], only: Sequence[str]) -> list[Case]:
     for key, wanted in filters.items():
         selected = [case for case in selected if any(_matches(case, key, value) for value in wanted)]
     if not selected:
-        raise InputError(f"--only {' '.join(only)}: no case fulfils all of these together")
+        raise InputError(f"{option} {' '.join(only)}: no case fulfils all of these together")
     return selected
 
 
-def _parse(only: Sequence[str], keys: Sequence[str]) -> dict[str, list[str]]:
+def _parse(only: Sequence[str], keys: Sequence[str], option: str) -> dict[str, list[str]]:
     """Return the wanted values by key."""
     wanted: dict[str, list[str]] = {}
     mistakes = []
     for text in only:
-        key, equals, values = text.partition("=")
-        key = key.strip()
-        if not equals or not values.strip():
-            mistakes.append(f"--only {text!r}: expected KEY=VALUE, such as variant=flash or seq=256,512")
-        elif key not in keys:
-            hint = suggestion(key, keys)
-            expected = ", ".join(keys)
-            mistakes.append(f"--only {text}: unknown key {key!r}{hint}; expected one of {expected}")
-        wanted.setdefault(key, []).extend(value.strip() for value in values.split(",") if value.strip())
+        for words in _filters_in(text):
+            key, equals, values = words.partition("=")
+            key = key.strip()
+            if not equals or not values.strip():
+                example = "such as variant=flash or seq=256,512"
+                mistakes.append(f"{option} {words!r}: expected KEY=VALUE, {example}")
+            elif key not in keys:
+                hint = suggestion(key, keys)
+                expected = ", ".join(keys)
+                mistakes.append(f"{option} {words}: unknown key {key!r}{hint}; expected one of {expected}")
+            wanted.setdefault(key, []).extend(value.strip() for value in values.split(",") if value.strip())
     if mistakes:
         raise InputError(*mistakes)
     return wanted
+
+
+def _filters_in(text: str) -> list[str]:
+    """Return the filters of a text: after a comma a word with `=` begins another one."""
+    filters: list[str] = []
+    for word in text.split(","):
+        if filters and "=" not in word:
+            filters[-1] += f",{word}"
+        else:
+            filters.append(word)
+    return filters
 
 
 def _known_keys(cases: Sequence[Case]) -> list[str]:

@@ -64,7 +64,9 @@ def _runs(config: pytest.Config) -> dict[Path, ExperimentRun]:
         experiment = load_experiment(find_experiment(name))
         file = Path(experiment.path or name)
         demands = Demands(experiment.check.supported, option("harness_strict"))
-        run = ExperimentRun(experiment, experiment.cases(option("harness_only")), settings, demands, out)
+        run = ExperimentRun(
+            experiment, experiment.cases(option("harness_only"), "--harness-only"), settings, demands, out
+        )
         if worker is not None:
             run.worker, run.folder = worker["workerid"], RunFolder.open(Path(worker[RUNS][str(file)]))
         runs[file] = run

@@ -17,6 +17,7 @@ from harness.experiment.experiment import Experiment
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.reporting.outcomes import Demands
+from harness.results.default_out import out_words
 from harness.results.manifest import of_experiment
 from harness.results.result import Result
 from harness.results.run_folder import RunFolder
@@ -130,4 +131,5 @@ class ExperimentRun:
 
     def rerun(self, case: Case) -> str:
         """Return the command that runs a case alone."""
-        return shell_line(["harness", "check", *self.experiment.command_words, "--only", f"case={case.id}"])
+        only = ("--only", f"case={case.id}")
+        return shell_line(["harness", "check", *self.experiment.command_words, *only, *out_words(self.out)])

@@ -44,8 +44,14 @@ class JobSummary:
 def job_summary(summary: JobSummary) -> str:
     """Return counts by status, a table of failures, and why cases were not checked, as Markdown."""
     total = len(summary.rows) + summary.not_run
+    cases, failed = counted(total, "case"), len(summary.failed)
+    outcome = (
+        f"{len(summary.rows)} of {cases} ran, {failed} failed"
+        if summary.not_run
+        else f"{failed} of {cases} failed"
+    )
     parts = [
-        f"## {markdown_text(summary.experiment)}: {len(summary.failed)} of {counted(total, 'case')} failed",
+        f"## {markdown_text(summary.experiment)}: {outcome}",
         markdown_rows(("status", "cases"), _counts(summary), (False, True)),
     ]
     if summary.failed:

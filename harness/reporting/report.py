@@ -278,6 +278,8 @@ def print_tables(runs: Runs, panels: Sequence[PanelTable], console: Console, *, 
     each case.  What is wider than the terminal stays whole: its numbers are never cut.
     """
     show = partial(console.print, markup=False, highlight=False, soft_wrap=True)
+    for line in runs.unfinished:
+        show(line)
     if panels and not by_row:
         show(summary_title(runs.frame))
         for panel in panels:

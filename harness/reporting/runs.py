@@ -14,6 +14,7 @@ from harness.reporting.distinct import numbered
 from harness.reporting.frames import PROBLEM_COLUMNS, RUN_COLUMNS, RunLabels, prepare, renamed
 from harness.results.run_identity import names_of_folders
 from harness.system.errors import InputError
+from harness.system.plurals import counted
 from harness.system.printable import printable
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ class Runs:
     """The variants of the experiments, in their order."""
     notes: tuple[str, ...] = ()
     """What a person should know of the choice of the runs, a line each."""
+    unfinished: tuple[str, ...] = ()
+    """How many of the planned cases of each run have a row, where some have none."""
     remarks: tuple[str, ...] = ()
     """What a reader should know of the rows, a line each."""
 
@@ -102,8 +105,22 @@ def read_runs(folders: Sequence[str | Path], labels: Sequence[str] = ()) -> Runs
             if run.path in chosen
             for line in choice_of(chosen[run.path], run, rows[run.path])
         ),
+        unfinished=tuple(
+            line if len(runs) == 1 else f"{name}: {line}"
+            for run, name in zip(runs, identities, strict=True)
+            for line in _unfinished(run, rows[run.path])
+        ),
         remarks=(*_equal_code(frame), *unmeasured),
     )
+
+
+def _unfinished(run: RunFolder, rows: pd.DataFrame) -> list[str]:
+    """Return a line that says how many of how many cases have run, where some have not."""
+    planned = set(run.manifest.planned or ())
+    ended = planned.intersection(rows["case"])
+    if ended == planned:
+        return []
+    return [f"{len(ended)} of {counted(len(planned), 'case')} ran: the run was interrupted, or still goes on"]
 
 
 def with_names(runs: Runs, figures: Mapping[str, Mapping[str, Any]]) -> Runs:

@@ -33,6 +33,7 @@ def summary_markdown(runs: Runs, panels: Sequence[PanelTable], summary: Summary)
     ]
     parts = [
         f"# {', '.join(dict.fromkeys(markdown_text(run.experiment) for run in runs.manifests))}",
+        *map(markdown_text, runs.unfinished),
         "\n\n".join(questions),
         "\n".join(origins),
         *map(markdown_text, runs.remarks),

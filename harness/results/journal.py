@@ -28,14 +28,14 @@ class Journal(Generic[Record]):
         self.path = path
         self._model = model
 
-    def append(self, record: Record) -> None:
-        """Append a record and wait until it is on disk; raises `InputError` when it cannot be written."""
-        line = record.model_dump_json().encode() + b"\n"
+    def append(self, *records: Record) -> None:
+        """Append records and wait until they are on disk; raises `InputError` when they cannot be written."""
+        lines = b"".join(record.model_dump_json().encode() + b"\n" for record in records)
         try:
             with self.path.open("a+b") as file:
                 fcntl.flock(file, fcntl.LOCK_EX)
                 self._heal(file)
-                file.write(line)
+                file.write(lines)
                 file.flush()
                 os.fsync(file)
         except OSError as error:

@@ -25,7 +25,7 @@ from harness.results.format_version import FORMAT_VERSION
 from harness.system.errors import HarnessError
 from harness.system.machine.gpus import GpuDevice, devices
 from harness.system.machine.system import Machine, device_name, machine
-from harness.system.numbers import Share
+from harness.system.numbers import Duration, Share
 from harness.system.printable import printable
 from harness.system.processes.git import outside_of_repositories
 
@@ -108,6 +108,8 @@ class Manifest(Part):
     """Measured bandwidths of this machine in bytes/s, by the peak's name and the level of memory."""
     timed_share: Share | None = None
     """The part of the time of timings that was spent in samples, of the part of the run that ended last."""
+    spent_s: dict[str, Duration] = {}
+    """Seconds of each part of that, such as build, check, starts, samples and report."""
     unmeasured: dict[str, dict[str, str]] = {}
     """Why a peak, or its bandwidths, could not be measured, by the peak's name and `peak` or `bandwidths`."""
 

@@ -9,6 +9,7 @@
 The journals are the truth; the Parquet files are made from them for other tools.
 """
 
+import contextlib
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -129,6 +130,10 @@ class RunFolder:
         """Write a timing round's samples through to disk."""
         self._rounds.append(round)
 
+    def append_rounds(self, rounds: Sequence[Round]) -> None:
+        """Write those of several through at once."""
+        self._rounds.append(*rounds)
+
     def lines(self) -> Iterator[Result]:
         """Yield every row that was written, repeated cases included; errors as in `results`."""
         return self._results.records()
@@ -184,17 +189,27 @@ class RunFolder:
             },
         )
 
-    def finish(self, timed_share: float | None = None) -> None:
+    def finish(self, timed_share: float | None = None, spent_s: Mapping[str, float] | None = None) -> None:
         """Write the tables `results.parquet` and `samples.parquet` and the time of the run's end.
 
-        `timed_share` is the part of the time of timings that was spent in samples, where there were any.
+        `timed_share` is the part of the time of timings that was spent in samples, where there were any, and
+        `spent_s` are the seconds of each part of the run.
 
         Can be called any number of times, also for a run that was interrupted.
         """
         results, samples = self.table(), samples_frame(self.rounds())
         _replace_file(self.path / RESULTS_TABLE, lambda path: results.to_parquet(path, index=False))
         _replace_file(self.path / SAMPLES_TABLE, lambda path: samples.to_parquet(path, index=False))
-        self._update_manifest(finished=timestamp(), timed_share=timed_share)
+        self._update_manifest(finished=timestamp(), timed_share=timed_share, spent_s=dict(spent_s or {}))
+
+    def note_spent(self, spent_s: Mapping[str, float]) -> None:
+        """Write what the parts of a run took that has ended, unless it goes on already."""
+        with contextlib.suppress(InputError):
+            self.lock()
+            try:
+                self._update_manifest(spent_s=dict(spent_s))
+            finally:
+                self.release()
 
     def _take_lock(self) -> None:
         file = self.path / LOCK_FILE

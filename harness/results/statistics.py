@@ -60,6 +60,8 @@ class Verdict(StrEnum):
     SAME = "same"
     FASTER = "faster"
     SLOWER = "slower"
+    SLOWER_WITHIN = "slower within the threshold"
+    """By less than what matters."""
     AMBIGUOUS = "ambiguous"
     """The interval is too wide to tell: more rounds are needed."""
 

@@ -57,4 +57,6 @@ def checked_line(statuses: Sequence[Status], not_run: int = 0) -> str:
     others = Counter(status.value for status in statuses if status not in compared)
     outcomes = Counter(status.value for status in compared) + others
     line += "".join(f", {count} {name}" for name, count in outcomes.items())
-    return f"{line}, {not_run} not run" if not_run else line
+    if not not_run:
+        return line
+    return f"{len(statuses)} of {counted(len(statuses) + not_run, 'case')} ran: {line}"

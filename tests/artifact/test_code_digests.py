@@ -98,7 +98,7 @@ def test_code_that_both_name_is_to_be_the_same() -> None:
 
 def test_all_code_of_the_harness_is_covered() -> None:
     folder = Path(__file__).parents[2] / OWN_PACKAGE
-    covered = {path.suffix for _, path in module._files(OWN_PACKAGE)}
+    covered = {path.suffix for _, path in module._files(OWN_PACKAGE, module._places(OWN_PACKAGE))}
     others = {path.suffix for path in folder.rglob("*") if path.is_file()} - covered
     assert others <= {".pyc", ".css", ".csv", ".js", ".md", ".typed"}
-    assert not any("reporting" in name for name, _ in module._files(OWN_PACKAGE))
+    assert not any("reporting" in name for name, _ in module._files(OWN_PACKAGE, module._places(OWN_PACKAGE)))

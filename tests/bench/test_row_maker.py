@@ -1,5 +1,7 @@
 """The columns of a row that come from timing."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -63,6 +65,8 @@ def test_what_repeats_a_failure_is_read_by_a_shell_as_it_was_meant() -> None:
     rows = RowMaker(experiment="tiny", run="r", source=("my $(touch x);.toml",), command="check")
     row = rows.failure(CaseRecord(CASE), Status.CRASHED, "run", "SIGSEGV")
     assert row.rerun == f"harness check 'my $(touch x);.toml' --only case={CASE.id}"
+    elsewhere = replace(rows, out=Path("my results")).failure(CaseRecord(CASE), Status.CRASHED, "run", "")
+    assert elsewhere.rerun == f"{row.rerun} --out 'my results'"
 
 
 def test_a_reason_is_cut_and_printable() -> None:

@@ -8,6 +8,7 @@ import pytest
 from example_results import example_result
 
 from harness.__main__ import main
+from harness.bench.running.time_spent import TimeSpent
 from harness.reporting.figures.base import USUAL_FORMATS
 from harness.results.result import Result
 
@@ -40,7 +41,9 @@ class Calls:
         self.runs.append({"experiment": experiment.name, "cases": cases, **arguments})
         if self.interruption is not None:
             raise self.interruption
-        return SimpleNamespace(folder=self.folder, results=self.results)
+        return SimpleNamespace(
+            folder=self.folder, results=self.results, spent=TimeSpent(), end=lambda: "took 1.0 s"
+        )
 
     def make_report(
         self,

@@ -56,7 +56,7 @@ def test_a_slower_case_and_one_that_is_no_longer_right_are_told_first(tmp_path, 
     lines = out.splitlines()
     assert lines[0] == (
         "4 cases in both runs: 1 no longer right, 1 slower, 1 faster, "
-        "1 same (1 of identical code, whatever was measured) (differences above 3 %)"
+        "1 same (1 of identical code, whatever was measured) (slower: by more than 3 %)"
     )
     lost = f"{CASES[2]}  flash · cpu · b1 h2 s64 d16 f32 causal: passed → crashed: signal 11"
     assert lines[2:4] == ["no longer right (1):", f"  {lost}"]
@@ -67,6 +67,29 @@ def test_a_slower_case_and_one_that_is_no_longer_right_are_told_first(tmp_path, 
     assert f"\n- {lost}\n" in text
     (slower,) = (case for case in json.loads(files[1].read_text()) if case["outcome"] == "slower")
     assert (slower["case"], slower["time_s_old"], slower["time_s_new"]) == (CASES[1], 0.5, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "options", "expected"),
+    [
+        (0.535, ["--threshold", "5%"], (1, "1 slower")),
+        (0.515, ["--threshold", "5%", "--fail-on", "ambiguous"], (0, "1 slower within the threshold")),
+        (0.515, ["--threshold", "5%", "--minimum-effect", "4%"], (0, "4 same")),
+        (0.485, ["--threshold", "5%"], (0, "1 faster")),
+        (0.485, ["--threshold", "5%", "--minimum-effect", "0.04"], (0, "4 same")),
+    ],
+)
+def test_a_gate_and_a_difference_are_two_questions(tmp_path, old, capsys, seconds, options, expected):
+    new = write(tmp_path / "new", BASELINE, row(CASES[1], seconds), *(row(case, 0.5) for case in CASES[2:]))
+    status, out, _ = compare(capsys, str(old), str(new), *options)
+    assert (status, expected[1] in out) == (expected[0], True), out
+
+
+@pytest.mark.parametrize("fail_on", ["slower", "ambiguous"])
+def test_what_is_no_longer_right_always_fails(tmp_path, old, capsys, fail_on):
+    broken = failed_result(CASES[2], device="a processor")
+    new = write(tmp_path / "new", BASELINE, row(CASES[1], 0.5), broken, row(CASES[3], 0.5))
+    assert compare(capsys, str(old), str(new), "--fail-on", fail_on)[0] == 1
 
 
 def test_runs_without_a_difference_end_with_0(tmp_path, old, capsys):
@@ -81,8 +104,9 @@ def test_what_is_ambiguous_comes_with_the_commands_that_decide_it(tmp_path, old,
     new = write(tmp_path / "new", BASELINE, unclear, row(CASES[2], 0.5), row(CASES[3], 0.5))
     status, out, _ = compare(capsys, str(old), str(new), "--threshold", "0.02")
     assert status == 0
-    assert "1 ambiguous (differences above 2 %)" in out
-    assert "would be found in nine of ten" in out
+    assert "1 ambiguous (slower: by more than 2 %)" in out
+    assert "found in nine of ten: a difference of " in out
+    assert compare(capsys, str(old), str(new), "--threshold", "0.02", "--fail-on", "ambiguous")[0] == 1
     commands = [line for line in out.splitlines() if "harness run" in line]
     assert len(commands) == 2
     assert all(line.endswith(f"--only case={CASES[1]},{CASES[0]}") for line in commands)
@@ -128,7 +152,7 @@ def test_what_failed_in_both_runs_is_counted_and_named(tmp_path, capsys):
         0,
         "4 cases in both runs: 0 no longer right, 0 slower, 2 failed in both runs, "
         "1 same (1 of identical code, whatever was measured), 1 checked in neither run "
-        "(differences above 3 %)",
+        "(slower: by more than 3 %)",
     )
     named = "flash · cpu · b1 h2 s64 d16 f32 causal"
     assert lines[2:] == [
@@ -176,6 +200,12 @@ def test_runs_of_another_machine_are_refused_without_times_too(tmp_path, capsys,
     ("case", "device", "words", "message"),
     [
         (CASES[1], "a processor", ["--threshold", "much"], "'--threshold': found 'much', expected a share"),
+        (
+            CASES[1],
+            "a processor",
+            ["--minimum-effect", "5%"],
+            "--minimum-effect: found 0.05, expected 0 to the threshold of 0.03",
+        ),
         (CASES[1], "another", [], "measured on another, "),
         ("f" * 12, "a processor", [], "it has no case of "),
     ],

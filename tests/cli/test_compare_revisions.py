@@ -13,6 +13,7 @@ from test_compare import BASELINE, CASES, row, write
 from harness.__main__ import main
 from harness.bench.comparing import revisions
 from harness.bench.comparing.comparison import compare_runs
+from harness.bench.comparing.verdicts import Margins
 from harness.results.loading import open_run
 
 EXPERIMENT = """
@@ -62,18 +63,33 @@ def repository(example_plugin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     return repository
 
 
-@pytest.mark.sweep
-def test_a_slower_revision_is_found(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["compare", "--revisions", "before", "HEAD", "--pairs", "3", "--out", "results"]
-    assert main([*arguments, "../revisions.toml"]) == 1
-    out = capsys.readouterr().out
-    assert "2 cases in both runs: 0 no longer right, 2 slower" in out
-    assert "3 pairs of runs, in turn" in out
-    assert (
-        len(list((repository / "results" / "revisions").glob("*/*/pair-*/old/revisions/*/manifest.json")))
-        == 3
-    )
+def test_a_slower_revision_is_found_and_its_finished_cases_are_kept(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["compare", "--revisions", "before", "HEAD", "../revisions.toml", "--budget", "1"]
+    assert main([*arguments, "--only", "seq=16"]) == 1
+    assert "1 case in both runs: 0 no longer right, 1 slower" in capsys.readouterr().out
+    assert main([*arguments, "--resume"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.endswith("(kept)") for line in lines) == 2
+    assert any(line.startswith("2 cases in both runs: 0 no longer right, 2 slower") for line in lines)
+    old, new = (open_run(folder) for folder in sorted(Path("results", "revisions").glob("*/*/revisions")))
+    assert old.manifest.plugin_code != new.manifest.plugin_code
+    assert [(len(run.results()), len(run.manifest.parts)) for run in (old, new)] == [(2, 1), (2, 1)]
     assert not list(Path(os.environ["HARNESS_CACHE_DIR"]).glob("revisions/.building/*"))
+
+
+def test_code_that_is_identical_is_not_timed(
+    repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "flash.toml").write_text(
+        EXPERIMENT.replace("numpy-attention", "flash").replace("numpy", "cpu")
+    )
+    asked = ["--revisions", "before", "same", "../flash.toml", "--only", "seq=16", "--fail-on", "ambiguous"]
+    assert main(["compare", *asked]) == 0
+    assert "1 same (1 of identical code, whatever was measured)" in capsys.readouterr().out
+    (new,) = Path("results", "revisions").glob("*/new/revisions")
+    assert [row.time_s for row in open_run(new).results()] == [None]
 
 
 def test_what_decides_ambiguous_cases_asks_for_the_same(
@@ -81,14 +97,14 @@ def test_what_decides_ambiguous_cases_asks_for_the_same(
 ) -> None:
     old = write(tmp_path / "old", BASELINE, row(CASES[1], 0.5))
     new = write(tmp_path / "new", BASELINE, row(CASES[1], 0.52, speedup_low=1.7, speedup_high=2.1))
-    found = compare_runs(open_run(old), open_run(new), 0.02)
+    found = compare_runs(open_run(old), open_run(new), Margins(0.02))
     monkeypatch.setattr(revisions, "checked_out", lambda *_: nullcontext(()))
     monkeypatch.setattr(revisions, "compare_revisions", lambda *_, **__: found)
     asked = ["compare", "--revisions", "before", "HEAD", "../revisions.toml", "--out", "my results"]
     monkeypatch.setattr("sys.argv", ["harness", *asked, "--resume"])
     assert main([*asked, "--resume"]) == 0
     commands = [line.strip() for line in capsys.readouterr().out.splitlines() if "--revisions" in line]
-    words = ["harness", *asked, "--pairs", "12", "--only", f"case={CASES[1]},{CASES[0]}"]
+    words = ["harness", *asked, "--budget", "80", "--only", f"case={CASES[1]},{CASES[0]}"]
     assert commands == [shlex.join(words)]
 
 
@@ -101,11 +117,11 @@ def test_what_decides_ambiguous_cases_asks_for_the_same(
         ),
         (["--revisions", "before", "HEAD", "a", "b"], "--revisions: found 2 arguments, expected one"),
         (
-            ["--revisions", "before", "HEAD", "--pairs", "1", "../revisions.toml"],
-            "--pairs: found 1, expected at",
+            ["--revisions", "before", "HEAD", "--budget", "0", "../revisions.toml"],
+            "Invalid value for '--budget': Input should be greater than or equal to 1",
         ),
-        (["--pairs", "4", "a", "b"], "--pairs, --only, --profile and --resume: found no --revisions"),
-        (["--resume", "a", "b"], "--pairs, --only, --profile and --resume: found no --revisions"),
+        (["--budget", "4", "a", "b"], "--budget, --only, --profile and --resume: found no --revisions"),
+        (["--resume", "a", "b"], "--budget, --only, --profile and --resume: found no --revisions"),
         (["a"], "found 1 folders, expected OLD and NEW"),
         (["a", "b", "--markdown", "../revisions.toml/x.md"], "--markdown ../revisions.toml:"),
         (

@@ -201,6 +201,12 @@ class TestOnly:
             ("flash", "b1 h2 s64 d64 f16 causal", "cpu:avx2")
         ]
 
+    def test_several_keys_in_one_text(self, experiment: Experiment) -> None:
+        apart = experiment.cases(["variant=flash,naive", "seq=64,128"])
+        assert experiment.cases(["variant=flash,naive,seq=64,128"]) == apart
+        with pytest.raises(InputError, match=r"^--harness-only verion=x: unknown key 'verion'"):
+            experiment.cases(["seq=64,verion=x"], "--harness-only")
+
     def test_seq_is_of_queries_and_keys_of_one_length(self, file: Path) -> None:
         sizes = "heads = 2\nhead_dim = 64\n"
         decode, square = f"[problem]\n{sizes}seq_q = 1\nseq_kv = 64\n", f"[[problems]]\n{sizes}seq = 64\n"

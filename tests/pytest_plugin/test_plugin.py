@@ -84,7 +84,7 @@ def test_workers_of_xdist_share_one_run(folder: Path, tmp_path_factory: pytest.T
     """Its folder lies beyond pytest's root, and is there when the workers start."""
     out = tmp_path_factory.mktemp("elsewhere") / "new"
     arguments = ["--harness-out", str(out), "--harness-summary", "summary.md"]
-    chosen = ["--harness-only", "seq=16", "--harness-only", "variant=numpy-attention,build-error"]
+    chosen = ["--harness-only", "seq=16,variant=numpy-attention,build-error"]
     session = Session(folder, "-n", "2", "--harness", "tiny.toml", *chosen, *arguments)
     assert session.status == 1, session.text
     assert session.outcomes == {"numpy-attention": "passed", "build-error": "failed"}
@@ -92,6 +92,7 @@ def test_workers_of_xdist_share_one_run(folder: Path, tmp_path_factory: pytest.T
     written = list(run.lines())
     assert len(written) == len({row.case for row in written}) == 2
     assert "1 of 2 cases checked" in session.text
+    assert re.search(f"rerun: harness check tiny.toml --only case=[0-9a-f]+ --out {out}\n", session.text)
     assert (folder / "summary.md").read_text().startswith("## tiny: 1 of 2 cases failed\n")
     assert run.manifest.finished is not None
     assert not list(run.path.glob(".expectations*"))

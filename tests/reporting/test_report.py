@@ -69,7 +69,9 @@ def test_a_newest_run_without_times_names_the_one_that_has_them(
     assert f"harness: {note}\n" in capsys.readouterr().err
 
 
-def test_a_newest_run_that_is_only_a_part_says_so(write_run: WriteRun) -> None:
+def test_a_newest_run_that_is_only_a_part_says_so(
+    write_run: WriteRun, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = write_run(RESULTS, png_only("matrix"))
     RunFolder.open(folder).plan(["a"], ["a", "b", "c"])
     notes = (
@@ -79,6 +81,11 @@ def test_a_newest_run_that_is_only_a_part_says_so(write_run: WriteRun) -> None:
     archive = folder.parent / "run.tar.gz"
     write_archive(folder, archive)
     assert read_runs([folder.parent]).notes == notes
+    (line,) = read_runs([folder]).unfinished
+    assert line == "0 of 1 case ran: the run was interrupted, or still goes on"
+    paths = make_report([folder])
+    assert paths.summary_markdown.read_text().split("\n\n")[1] == line
+    assert capsys.readouterr().out.startswith(f"{line}\n")
     assert read_runs([folder]).notes == read_runs([archive]).notes == ()
 
 

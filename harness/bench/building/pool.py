@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -33,16 +33,19 @@ class BuildPool:
         memory_gb: float | None,
         cache_root: Path | None = None,
         while_waiting: Callable[[], None] = lambda: None,
+        sources: Sequence[Path] = (),
     ) -> None:
         """Start nothing yet: workers come with the first requests.
 
         `while_waiting` is called now and then while workers build; what it raises ends the waiting.
+        `sources` are those of another revision, see `WorkerProcess`.
         """
         self._jobs = jobs
         self._timeout_s = timeout_s
         self._memory_gb = memory_gb
         self._cache_root = cache_root
         self._while_waiting = while_waiting
+        self._sources = sources
         self._idle: list[WorkerProcess] = []
         self._busy: dict[WorkerProcess, tuple[CaseRecord, float]] = {}
         """What each is asked about, and since when."""
@@ -53,7 +56,7 @@ class BuildPool:
         """Note key and device of each case in its record; yield the cases that have none, and why."""
         requests = deque(map(self._asking_for_key, records))
         for record, answer in self._answers(requests, on_start):
-            failure = note_answer(record, answer)
+            failure = note_answer(record, answer, is_of_this_code=not self._sources)
             if failure is not None:
                 yield record, failure
 
@@ -70,7 +73,7 @@ class BuildPool:
             for record in records
         )
         for record, answer in self._answers(requests, on_start):
-            failure = note_answer(record, answer)
+            failure = note_answer(record, answer, is_of_this_code=not self._sources)
             if failure is not None or isinstance(answer, Built):
                 yield record, failure
             else:
@@ -111,7 +114,8 @@ class BuildPool:
             if worker.alive:
                 return worker
             worker.close()
-        return WorkerProcess(threads=max(1, available_cores() // self._jobs), memory_gb=self._memory_gb)
+        threads = max(1, available_cores() // self._jobs)
+        return WorkerProcess(threads=threads, memory_gb=self._memory_gb, sources=self._sources)
 
     def _finished(self) -> Iterator[tuple[CaseRecord, KeyFound | Built | WorkerFailure]]:
         """Wait a moment; yield what the workers say that have answered, died or timed out."""
@@ -138,13 +142,18 @@ class BuildPool:
             yield record, answer
 
 
-def note_answer(record: CaseRecord, answer: KeyFound | Built | WorkerFailure) -> WorkerFailure | None:
-    """Note an answer in the record of its case; return why there is none, or why it has no code."""
+def note_answer(
+    record: CaseRecord, answer: KeyFound | Built | WorkerFailure, *, is_of_this_code: bool = True
+) -> WorkerFailure | None:
+    """Note an answer in the record of its case; return why there is none, or why it has no code.
+
+    The key of a worker that has this process's code is of that code.
+    """
     if isinstance(answer, WorkerFailure):
         return answer
     if isinstance(answer, KeyFound):
         try:
-            require_same_code(code_digests(answer.code), answer.code)
+            require_same_code(code_digests(answer.code) if is_of_this_code else {}, answer.code)
         except (ChangedCodeError, PluginError) as error:
             return WorkerFailure(Status.CRASHED, str(error), transient=True)
         record.key, record.device, record.code = answer.key, answer.device, answer.code

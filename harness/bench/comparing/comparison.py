@@ -3,6 +3,8 @@
 How the times of a case compare depends on what else the runs have in common, best first:
 
 - *identical*: the machine code and its launch are the same (`binary_digest`): the same, without its times;
+- *in turn*: two revisions took turns round by round (`harness.bench.comparing.turns`); the ratio is of these
+  rounds (`harness.bench.comparing.turns_taken`);
 - *paired*: both runs timed it in turn with a baseline whose code is the same in both; what is compared are
   the two speed-ups over it, of rounds in which both took turns, so that what was different for all is gone;
 - *controlled*: other cases of its kind have identical code in both runs; what the runs differ by for these,
@@ -23,7 +25,8 @@ import pandas as pd
 
 from harness.bench.comparing.outputs import compare_outputs
 from harness.bench.comparing.run_notes import notes_on_runs
-from harness.bench.comparing.verdicts import joint_degrees, reach_of, standard_error, verdicts
+from harness.bench.comparing.turns_taken import IN_TURN, TURN_COLUMNS, times_in_turn
+from harness.bench.comparing.verdicts import Margins, joint_degrees, reach_of, standard_error, verdicts
 from harness.reporting.distinct import numbered
 from harness.reporting.frames import PROBLEM_COLUMNS, is_missing
 from harness.results.run_folder import RunFolder
@@ -41,8 +44,8 @@ OF_NO_MACHINE = tuple(
     status.value for status in (Status.EMULATED, Status.BUILT, Status.UNSUPPORTED, Status.BUILD_FAILED)
 )
 """What becomes of a case without any device that runs it."""
+USUAL = Margins()
 FAILED = tuple(status.value for status in FAILURES)
-DEFAULT_THRESHOLD = 0.03
 
 COMPARED = (
     *("status", "device", "reason", "checked_inputs", "time_s", "time_low_s", "time_high_s"),
@@ -60,6 +63,7 @@ class Outcome(StrEnum):
     FAILING = "failing now"
     """It fails, and was neither right nor failing before, but unsupported, say."""
     FAILED = "failed in both runs"
+    SLOWER_WITHIN = Verdict.SLOWER_WITHIN.value
     FASTER = Verdict.FASTER.value
     SAME = Verdict.SAME.value
     AMBIGUOUS = Verdict.AMBIGUOUS.value
@@ -74,7 +78,7 @@ class Comparison:
 
     old: RunFolder
     new: RunFolder
-    threshold: float
+    margins: Margins
     cases: pd.DataFrame
     """A row for each case of both: `case`, `outcome`, `how`, `verdict`, `ratio`, `low`, `high`, the problem,
     and the columns of both runs with `_old` and `_new` behind their names; where times do not compare,
@@ -87,6 +91,8 @@ class Comparison:
     """What a person should know of how the runs compare, a line each."""
     made_by: tuple[str, ...] = ()
     """The command line that makes such runs in turn; none where they were there before."""
+    fails_on_ambiguous: bool = False
+    """Whether what is not decided is taken for worse."""
 
     def having(self, outcome: Outcome) -> pd.DataFrame:
         """Return the cases with an outcome, those whose times differ most first."""
@@ -99,11 +105,17 @@ class Comparison:
         """Whether a case is no longer right, or slower by more than the threshold."""
         return bool(self.cases["outcome"].isin([Outcome.LOST.value, Outcome.SLOWER.value]).any())
 
+    @property
+    def fails(self) -> bool:
+        """Whether a gate that asked for this comparison is to stay closed."""
+        is_undecided = (self.cases["outcome"] == Outcome.AMBIGUOUS.value).any()
+        return self.is_worse or bool(self.fails_on_ambiguous and is_undecided)
 
-def compare_runs(old: RunFolder, new: RunFolder, threshold: float = DEFAULT_THRESHOLD) -> Comparison:
+
+def compare_runs(old: RunFolder, new: RunFolder, margins: Margins = USUAL) -> Comparison:
     """Compare two runs; raises `InputError` where they have no case in common, or other machines."""
     tables = [run.table() for run in (old, new)]
-    cases, notes = compare_tables(tables[0], tables[1], threshold)
+    cases, notes = compare_tables(tables[0], tables[1], margins, times_in_turn(old, new))
     if cases.empty:
         raise InputError(
             f"{new.place}: it has no case of {old.place}; expected two runs of the same cases (problem, "
@@ -113,20 +125,26 @@ def compare_runs(old: RunFolder, new: RunFolder, threshold: float = DEFAULT_THRE
     notes += notes_on_runs(cases, old, new)
     only_old, only_new = (table[~table["case"].isin(cases["case"])] for table in tables)
     outputs = compare_outputs(old, new, cases)
-    return Comparison(old, new, threshold, cases, outputs, only_old, only_new, tuple(notes))
+    return Comparison(old, new, margins, cases, outputs, only_old, only_new, tuple(notes))
 
 
 def compare_tables(
-    old: pd.DataFrame, new: pd.DataFrame, threshold: float = DEFAULT_THRESHOLD
+    old: pd.DataFrame, new: pd.DataFrame, margins: Margins = USUAL, turns: pd.DataFrame | None = None
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return `Comparison.cases` of two tables of results, and what is to be known of how times compare."""
+    """Return `Comparison.cases` of two tables of results, and what is to be known of how times compare.
+
+    `turns` is what `times_in_turn` returns of both runs, where that is known.
+    """
     latest_old, latest_new = (
         table.reindex(columns=COLUMNS).drop_duplicates("case", keep="last") for table in (old, new)
     )
     cases = latest_old[["case", *COMPARED]].merge(latest_new, on="case", suffixes=("_old", "_new"))
+    if turns is None:
+        turns = pd.DataFrame(columns=["case", *TURN_COLUMNS])
+    cases = cases.merge(turns, on="case", how="left")
     cases["was_checked"] = cases["status_old"].isin(CHECKED)
     cases["is_checked"] = cases["status_new"].isin(CHECKED)
-    notes = _add_times(cases, threshold)
+    notes = _add_times(cases, margins)
     add_outcomes(cases)
     return cases, notes
 
@@ -153,7 +171,7 @@ def set_verdicts(
     ratios: np.ndarray,
     errors: np.ndarray,
     degrees: np.ndarray,
-    threshold: float,
+    margins: Margins,
 ) -> None:
     """Note ratios of new times over old ones in some rows, in place, with their intervals and verdicts.
 
@@ -161,7 +179,7 @@ def set_verdicts(
     """
     reach = np.exp(reach_of(np.where(np.isfinite(errors), errors, np.nan), degrees))
     cases.loc[places, ["ratio", "low", "high"]] = np.stack([ratios, ratios / reach, ratios * reach], axis=1)
-    cases.loc[places, "verdict"] = verdicts(ratios, errors, threshold, degrees)
+    cases.loc[places, "verdict"] = verdicts(ratios, errors, margins, degrees)
 
 
 def _require_one_machine(cases: pd.DataFrame, old: RunFolder, new: RunFolder) -> None:
@@ -183,13 +201,15 @@ def _require_one_machine(cases: pd.DataFrame, old: RunFolder, new: RunFolder) ->
         )
 
 
-def _add_times(cases: pd.DataFrame, threshold: float) -> list[str]:
+def _add_times(cases: pd.DataFrame, margins: Margins) -> list[str]:
     """Add how times compare to the table, in place; returns what is to be known of that."""
-    is_same_device = cases["device_old"] == cases["device_new"]
-    timed = (cases["time_s_old"].notna() & cases["time_s_new"].notna() & is_same_device).to_numpy()
-    identical = timed & identical_code(cases)
-    paired = timed & ~identical & _paired(cases, identical)
-    apart = timed & ~identical & ~paired
+    is_same_device = (cases["device_old"] == cases["device_new"]).to_numpy()
+    timed = (cases["time_s_old"].notna() & cases["time_s_new"].notna()).to_numpy() & is_same_device
+    right = (cases["was_checked"] & cases["is_checked"]).to_numpy(dtype=bool)
+    identical = right & is_same_device & identical_code(cases)
+    in_turn = timed & ~identical & cases["turn_ratio"].notna().to_numpy()
+    paired = timed & ~identical & ~in_turn & _paired(cases, identical & timed)
+    apart = timed & ~identical & ~in_turn & ~paired
     names = [
         "time_s_old",
         "time_low_s_old",
@@ -199,7 +219,7 @@ def _add_times(cases: pd.DataFrame, threshold: float) -> list[str]:
         "time_high_s_new",
     ]
     times, time_errors = _ratios(cases, *names)
-    times, time_errors, degrees, how, notes = _corrected(cases, times, time_errors, identical, apart)
+    times, time_errors, degrees, how, notes = _corrected(cases, times, time_errors, identical & timed, apart)
     names = [
         "speedup_new",
         "speedup_low_new",
@@ -209,18 +229,21 @@ def _add_times(cases: pd.DataFrame, threshold: float) -> list[str]:
         "speedup_high_old",
     ]
     speedups, speedup_errors = _ratios(cases, *names)
-    cases["how"] = np.select([identical, paired, apart], ["identical", "paired", how], "")
+    turns, turn_low, turn_high = (cases[name].to_numpy(dtype=np.float64) for name in TURN_COLUMNS)
+    kinds = [in_turn, paired, apart]
+    cases["how"] = np.select([identical, *kinds], ["identical", IN_TURN, "paired", how], "")
     cases["verdict"] = pd.Series(Verdict.SAME.value, index=cases.index).where(identical)
     for name in ("ratio", "low", "high"):
         cases[name] = np.where(identical, 1.0, np.nan)
-    judged = paired | apart
+    judged = in_turn | paired | apart
+    errors = [standard_error(turn_low, turn_high), speedup_errors, time_errors]
     set_verdicts(
         cases,
         judged,
-        np.where(paired, speedups, times)[judged],
-        np.where(paired, speedup_errors, time_errors)[judged],
-        np.where(paired, np.inf, degrees)[judged],
-        threshold,
+        np.select(kinds, [turns, speedups, times], np.nan)[judged],
+        np.select(kinds, errors, np.nan)[judged],
+        np.where(apart, degrees, np.inf)[judged],
+        margins,
     )
     return notes
 

@@ -1,59 +1,39 @@
-"""Two git revisions, each built from its own sources, whose runs take turns on this machine.
+"""Two git revisions, each built from its own sources, whose code takes turns on this machine.
 
-<out>/<time>/<experiment>.toml      the file as it was when the comparison began
-             options.json           what chooses among its cases
-             pair-1/old/…           the run of the old revision, and of the new one
-             pair-1/finished        that both are complete
+<out>/old/<experiment>/<time>/      the run of the old revision
+      new/<experiment>/<time>/      and of the new one
 """
 
-import json
-import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from harness.artifact.cache import ADVICE, cache_root
 from harness.bench.comparing.comparison import Comparison, compare_runs
-from harness.bench.comparing.in_turn import LEAST_PAIRS, is_all_identical, of_pairs
-from harness.bench.comparing.run_notes import notes_on_runs
-from harness.results.here import has_these_packages, is_of_this_machine
+from harness.bench.comparing.turns import NAMES, run_in_turn
+from harness.bench.comparing.verdicts import Margins
+from harness.bench.running.context import RunSettings
+from harness.bench.running.progress import Observer, failure_lines, result_line
+from harness.bench.running.revision import Revision
+from harness.bench.running.runner import started_run
+from harness.bench.running.time_spent import START_UP, TimeSpent, described, seconds_of_this_process
+from harness.experiment.experiment import Experiment
+from harness.experiment.settings import TimingSettings
+from harness.problem.case import Case
+from harness.results.result import Result
 from harness.results.run_folder import RunFolder
-from harness.system.errors import InputError, RunInterrupted, StorageError
+from harness.system.errors import InputError
+from harness.system.plurals import counted
 from harness.system.processes.git import outside_of_repositories
-from harness.system.processes.programs import run_program
 from harness.system.storage.folder_store import FolderStore
 
-SOURCES = ("", "src")
-"""Where in a repository packages lie."""
-ALL_IDENTICAL = (
-    "all machine code is identical, of packages at the top of the repository and in src/: "
-    "further pairs would say nothing more"
-)
+KEPT = {"min_sample_s", "graphs", "energy_s", "busy_limit", "enabled"}
+"""What comparisons take from `[timing]`: how a sample is taken, and not for how long."""
+BESIDES_S = 12.0
+"""What building and checking a case takes, with both revisions, on two cores of an Intel Xeon."""
 WORKTREES = "revisions"
 """Folder in the cache's, for checked out revisions while they are needed."""
-LONGEST_RUN_S = 14 * 86_400.0
-"""Seconds that one run may take."""
-NAMES = ("old", "new")
-
-
-@dataclass(frozen=True)
-class Revision:
-    """A revision that is checked out in a folder of its own."""
-
-    name: str
-    """As it was asked for."""
-    commit: str
-    folder: Path
-
-    def environment(self) -> dict[str, str]:
-        """Return this process's environment, in which this revision's packages are found first."""
-        paths = [str(self.folder / source) for source in SOURCES if (self.folder / source).is_dir()]
-        path = os.pathsep.join(filter(None, [*paths, os.environ.get("PYTHONPATH")]))
-        return {**outside_of_repositories(), "PYTHONPATH": path}
 
 
 @contextmanager
@@ -82,103 +62,83 @@ def checked_out(names: tuple[str, str], repository: Path) -> Iterator[tuple[Revi
                     _git(top, "worktree", "remove", "--force", str(revision.folder))
 
 
+class RunOfRevision(Observer):
+    """Tells on lines what becomes of the cases of one revision."""
+
+    def __init__(self, revision: Revision, tell: Callable[[str], None]) -> None:
+        """Tell lines that begin with what the revision was asked for as."""
+        self._name = revision.name
+        self._tell = tell
+
+    def finished(self, case: Case, result: Result) -> None:
+        """Tell what has become of a case, and why."""
+        self._tell(f"{self._name}: {result_line(case, result)}")
+        for line in failure_lines(result):
+            self._tell(f"  {line}")
+
+    def kept(self, case: Case, result: Result) -> None:
+        """Tell that an earlier row stands."""
+        self._tell(f"{self._name}: {result_line(case, result)}  (kept)")
+
+    def message(self, text: str) -> None:
+        """Tell the text."""
+        self._tell(text)
+
+
 def compare_revisions(
     revisions: tuple[Revision, Revision],
-    experiment: Path,
+    experiment: Experiment,
+    cases: Sequence[Case],
     out: Path,
     *,
-    only: Sequence[str],
-    pairs: int,
-    threshold: float,
+    margins: Margins,
+    budget_s: float,
+    command: Sequence[str],
     tell: Callable[[str], None],
-    profile: str | None = None,
+    jobs: int = 1,
     resume: bool = False,
 ) -> Comparison:
-    """Run an experiment, or a profile of it, with both revisions in turn, pair by pair, and compare them.
+    """Run cases of an experiment with both revisions in turn, case by case, and compare them.
 
-    The runs stay below `out`, beside a copy of the experiment's file: all of them are of the text that it has
-    now.  With `resume` the finished pairs of the newest comparison that asked for the same count as the first
-    ones.  Each revision is the first in every other pair.  Where all machine code is identical after the
-    first pair, there are no others.  Raises `InputError` when a revision cannot run the experiment.
+    Each revision has a run below `out`.  With `resume` the newest ones there go on.  A case is timed until
+    its ratio is known as sharply as `[timing]` asks by default, or for `budget_s`.  Raises `InputError` for a
+    revision whose workers are asked in another way.
     """
-    if pairs < LEAST_PAIRS:
-        raise InputError(f"--pairs: found {pairs}, expected at least {LEAST_PAIRS}")
-    options = [word for condition in only for word in ("--only", condition)]
-    options += [] if profile is None else ["--profile", profile]
-    folder = _comparison_folder(out, experiment, options, resume=resume)
-    compared: list[Comparison] = []
-    for number in range(1, pairs + 1):
-        pair = folder / f"pair-{number}"
-        if _is_finished(pair):
-            tell(f"{pair.name} is finished already")
-        else:
-            try:
-                for place in (0, 1) if number % 2 else (1, 0):
-                    revision = revisions[place]
-                    tell(f"pair {number} of {pairs}: {revision.name} ({revision.commit[:7]})")
-                    _run(revision, folder / experiment.name, pair / NAMES[place], options)
-            except KeyboardInterrupt as interruption:
-                raise RunInterrupted(len(compared), pairs, "pair") from interruption
-            (pair / "finished").touch()
-        compared.append(compare_runs(*_runs_of(pair), threshold))
-        if number == 1 and is_all_identical(compared[0].cases):
-            tell(ALL_IDENTICAL)
-            return compared[0]
-    return of_comparisons(compared)
-
-
-def of_comparisons(compared: Sequence[Comparison]) -> Comparison:
-    """Return what pairs of runs say together; what one run alone has is that of the last pair."""
-    last = compared[-1]
-    cases = of_pairs([comparison.cases for comparison in compared], last.threshold)
-    only_old, only_new = (
-        table[~table["case"].isin(cases["case"])] for table in (last.only_old, last.only_new)
+    for revision in revisions:
+        revision.require_same_requests()
+    timing = TimingSettings(**experiment.timing.model_dump(include=KEPT), budget_s=budget_s)
+    experiment = experiment.model_copy(update={"baseline": None, "timing": timing})
+    tell(
+        f"about {(budget_s + BESIDES_S) * len(cases) / 60:.1f} min: {counted(len(cases), 'case')}, "
+        f"timed for {budget_s:g} s at most"
     )
-    notes = (f"{len(compared)} pairs of runs, in turn", *notes_on_runs(cases, last.old, last.new))
-    return replace(last, cases=cases, only_old=only_old, only_new=only_new, notes=notes)
-
-
-def _comparison_folder(out: Path, experiment: Path, options: Sequence[str], *, resume: bool) -> Path:
-    """Return the folder of a new comparison, or of the newest one that asked for the same."""
-    text, asked = experiment.read_bytes(), json.dumps(options)
-    try:
-        alike = [
-            file.parent
-            for file in sorted(out.glob("*/options.json"))
-            if file.read_text() == asked and (file.parent / experiment.name).read_bytes() == text
-        ]
-        if resume and alike:
-            return alike[-1]
-        folder = out / datetime.now(UTC).isoformat().replace(":", "-")
-        folder.mkdir(parents=True)
-        (folder / experiment.name).write_bytes(text)
-        (folder / "options.json").write_text(asked)
-    except OSError as error:
-        raise StorageError(f"{out}: cannot keep runs: {error.strerror or error}") from error
-    return folder
-
-
-def _is_finished(pair: Path) -> bool:
-    """Return whether a pair is complete, and of this machine and these packages."""
-    return (pair / "finished").exists() and all(
-        is_of_this_machine(run.manifest) and has_these_packages(run.manifest) for run in _runs_of(pair)
-    )
-
-
-def _runs_of(pair: Path) -> tuple[RunFolder, RunFolder]:
-    """Return the newest run of either revision."""
-    old, new = (max((pair / name).glob("*/*/manifest.json")).parent for name in NAMES)
-    return RunFolder.open(old), RunFolder.open(new)
-
-
-def _run(revision: Revision, experiment: Path, out: Path, options: Sequence[str]) -> None:
-    """Run the experiment with a revision's code; raises `InputError` where it cannot be run."""
-    run = [sys.executable, "-m", "harness", "run", str(experiment), "--out", str(out), "--plain"]
-    environment = revision.environment()
-    done = run_program([*run, *options], LONGEST_RUN_S, environment=environment, folder=revision.folder)
-    if done.returncode not in (0, 1) or not list(out.glob("*/*/manifest.json")):
-        words = done.stderr.strip().splitlines() or ["no message"]
-        raise InputError(f"--revisions: {revision.name} cannot run {experiment.name}: {words[-1]}")
+    with ExitStack() as stack:
+        runs = {
+            name: stack.enter_context(
+                started_run(
+                    experiment,
+                    cases,
+                    RunSettings(timed=True, jobs=jobs, cache_root=cache_root(), revision=revision),
+                    out / name,
+                    resume,
+                    RunOfRevision(revision, tell),
+                    command,
+                )
+            )
+            for name, revision in zip(NAMES, revisions, strict=True)
+        }
+        spent = TimeSpent({START_UP: seconds_of_this_process()})
+        for run in runs.values():
+            run.spent = spent
+        for number, case in enumerate(cases, start=1):
+            tell(f"case {number} of {len(cases)}: {case.describe()}")
+            run_in_turn(runs, case)
+            for run in runs.values():
+                run.expectations.delete()
+    old, new = (RunFolder.open(runs[name].folder.path) for name in NAMES)
+    comparison = compare_runs(old, new, margins)
+    tell(described(spent.by_part()))
+    return comparison
 
 
 def edited_files(repository: Path) -> int:

@@ -7,7 +7,8 @@ from typing import Any
 import pandas as pd
 
 from harness.bench.comparing.comparison import Comparison, Outcome
-from harness.bench.comparing.verdicts import least_findable
+from harness.bench.comparing.turns_taken import IN_TURN
+from harness.bench.comparing.verdicts import Margins, least_findable
 from harness.reporting.frames import describe_problem, is_missing, records
 from harness.reporting.units import beside_limit
 from harness.results.manifest import Manifest
@@ -17,7 +18,7 @@ from harness.system.printable import markdown_code, markdown_text, shell_line
 MOST_ROWS = 50
 """Cases with an outcome that are listed; the count is of all."""
 LISTED_BY_STATUS = (Outcome.LOST, Outcome.FAILING, Outcome.FAILED, Outcome.RIGHT)
-LISTED_BY_TIME = (Outcome.SLOWER, Outcome.FASTER, Outcome.AMBIGUOUS)
+LISTED_BY_TIME = (Outcome.SLOWER, Outcome.SLOWER_WITHIN, Outcome.FASTER, Outcome.AMBIGUOUS)
 ALWAYS_COUNTED = (Outcome.LOST, Outcome.SLOWER)
 TO_DECIDE = "to decide what is ambiguous, measure both again on a quiet machine:"
 
@@ -35,13 +36,30 @@ def headline(comparison: Comparison) -> str:
     for name, table in (("old", comparison.only_old), ("new", comparison.only_new)):
         if len(table):
             parts.append(f"{len(table)} only in the {name} run")
-    threshold = f"{100 * comparison.threshold:g} %"
-    return f"{counted(len(cases), 'case')} in both runs: {', '.join(parts)} (differences above {threshold})"
+    margins = comparison.margins
+    matters = f"slower: by more than {100 * margins.threshold:g} %"
+    if margins.minimum_effect:
+        matters += f"; up to {100 * margins.minimum_effect:g} % is no difference"
+    return f"{counted(len(cases), 'case')} in both runs: {', '.join(parts)} ({matters})"
+
+
+def power_lines(comparison: Comparison) -> list[str]:
+    """Return a line that says what differences the rounds of two revisions could find, if they took turns."""
+    cases = comparison.cases
+    judged = cases[(cases["how"] == IN_TURN) & cases["low"].notna()]
+    effects = sorted(
+        least_findable(low, high, comparison.margins.minimum_effect)
+        for low, high in zip(judged["low"], judged["high"], strict=True)
+    )
+    if not effects:
+        return []
+    most = f", in the case that is known least of {effects[-1]:.1%}" if len(effects) > 1 else ""
+    return [f"found in nine of ten: a difference of {effects[len(effects) // 2]:.1%}{most}"]
 
 
 def sections(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
     """Yield titles and lines: what became right or wrong, whose times differ, and which outputs do."""
-    timed_line = partial(_timed_line, comparison.threshold)
+    timed_line = partial(_timed_line, comparison.margins)
     for outcomes, line_of in ((LISTED_BY_STATUS, _changed_line), (LISTED_BY_TIME, timed_line)):
         for outcome in outcomes:
             table = comparison.having(outcome)
@@ -57,6 +75,7 @@ def sections(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
 def plain_lines(comparison: Comparison) -> Iterator[str]:
     """Yield the lines of a comparison for the terminal."""
     yield headline(comparison)
+    yield from power_lines(comparison)
     yield from comparison.notes
     for title, lines in sections(comparison):
         yield from ("", f"{title}:", *(f"  {line}" for line in lines))
@@ -67,9 +86,9 @@ def plain_lines(comparison: Comparison) -> Iterator[str]:
 
 def markdown(comparison: Comparison) -> str:
     """Return a comparison in Markdown."""
-    verdict = "worse" if comparison.is_worse else "not worse"
+    verdict = "worse" if comparison.is_worse else "not decided" if comparison.fails else "not worse"
     parts = [f"## {markdown_text(comparison.new.experiment)}: {verdict}", markdown_text(headline(comparison))]
-    parts += [f"- {markdown_text(note)}" for note in comparison.notes]
+    parts += [f"- {markdown_text(note)}" for note in (*power_lines(comparison), *comparison.notes)]
     for title, lines in sections(comparison):
         parts += filter(None, [f"### {title}", "\n".join(f"- {markdown_text(line)}" for line in lines)])
     commands = deciding_commands(comparison)
@@ -119,12 +138,16 @@ def _changed_line(row: dict[str, Any], words: str) -> str:
     return f"{row['case']}  {words}: {change}" + (f": {first}" if first else "")
 
 
-def _timed_line(threshold: float, row: dict[str, Any], words: str) -> str:
+def _timed_line(margins: Margins, row: dict[str, Any], words: str) -> str:
     """Return a row in words; an ambiguous one says what its measurement could have found."""
     bounds = "interval not known" if is_missing(row["low"]) else f"{row['low']:.3f}, {row['high']:.3f}"
     how = str(row["how"])
     if row["outcome"] == Outcome.AMBIGUOUS.value and not is_missing(row["low"]):
-        how += f"; {least_findable(row['low'], row['high'], threshold):.1%} would be found in nine of ten"
+        bounds_of_row = row["low"], row["high"]
+        any_effect, slowdown = (
+            least_findable(*bounds_of_row, margin) for margin in (margins.minimum_effect, margins.threshold)
+        )
+        how += f"; found in nine of ten: a difference of {any_effect:.1%}, a slowdown of {slowdown:.1%}"
     old, new = (f"{1e3 * row[name]:.4g} ms" for name in ("time_s_old", "time_s_new"))
     return f"{row['case']}  {row['ratio']:.3f}× [{bounds}]  {words}  ({old} → {new}; {how})"
 

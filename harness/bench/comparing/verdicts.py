@@ -1,19 +1,24 @@
 """Is a case faster, slower or the same in a second run?  Decided for many cases at once.
 
-A ratio is the new time over the old one, known within an interval; lower is better.  Ratios from 1/(1 + t) to
-1 + t count as no difference, t being the threshold of relevance.  An error that is itself an estimate, of few
-pairs of runs or of few controls, has degrees of freedom, and the deviations are Student's t.
+A ratio is the new time over the old one, known within an interval; lower is better.  `Margins` has a number
+for each of two questions.  Is the case slower by more than the threshold t, which a gate does not let pass?
+Is there a difference above the minimum effect m, which is 0 if nobody asks for more?  An error that is itself
+an estimate, of few controls, has degrees of freedom, and the deviations are Student's t.
 
-- *slower* and *faster*: that the ratio lies within that band, or beyond it on the other side, is refused.  Of
-  many cases the refusals are those of Benjamini and Hochberg (*Controlling the false discovery rate*, 1995):
-  of all verdicts of a difference no more than 5 % are expected to be wrong, however many cases there are.
-  The 95 % interval lies beyond the band, too.
-- *same*: the 95 % interval lies within the band (two one-sided tests: Schuirmann, *A comparison of the two
-  one-sided tests procedure and the power approach*, 1987).
-- *ambiguous*: neither.
+- *slower*: that the ratio is at most 1 + t is refused.
+- *slower within the threshold*: that it is at most 1 + m is refused, and the 95 % interval ends below 1 + t.
+- *faster*: that it is at least 1/(1 + m) is refused.
+- *same*: none of these, and the 95 % interval lies from 1/(1 + t) to 1 + t (two one-sided tests: Schuirmann,
+  *A comparison of the two one-sided tests procedure and the power approach*, 1987).
+- *ambiguous*: none of these.
+
+Of many cases the refusals are those of Benjamini and Hochberg (*Controlling the false discovery rate*, 1995):
+of all verdicts of a difference no more than 5 % are expected to be wrong, however many cases there are.  The
+95 % interval lies beyond the bound, too.
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,32 +35,62 @@ MOST_DEGREES = 100
 """Degrees of freedom from which on more make no difference worth a word."""
 
 
+@dataclass(frozen=True)
+class Margins:
+    """Which relative differences of times matter."""
+
+    threshold: float = 0.03
+    """A slowdown above it fails a gate."""
+    minimum_effect: float = 0.0
+    """A difference up to it is none."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.minimum_effect <= self.threshold:
+            raise ValueError(
+                f"minimum-effect: found {self.minimum_effect:g}, "
+                f"expected 0 to the threshold of {self.threshold:g}"
+            )
+
+
 def verdicts(
-    ratios: np.ndarray, errors: np.ndarray, threshold: float, degrees: np.ndarray | None = None
+    ratios: np.ndarray, errors: np.ndarray, margins: Margins, degrees: np.ndarray | None = None
 ) -> np.ndarray:
     """Return the verdict of each case.
 
     Args:
         ratios: new time over old time, above 0.
         errors: standard errors of their natural logarithms; ∞ where nothing bounds a ratio.
-        threshold: smallest relative difference that matters, 0.03 for 3 %.
+        margins: which differences matter.
         degrees: degrees of freedom of these errors, at least 1; ∞, as if not given, where an error is known.
     """
-    if threshold < 0:
-        raise ValueError(f"threshold must be ≥ 0, found {threshold}")
-    logarithms, edge = np.log(ratios), math.log1p(threshold)
+    logarithms = np.log(ratios)
+    edge, least = math.log1p(margins.threshold), math.log1p(margins.minimum_effect)
     degrees = np.full(len(ratios), np.inf) if degrees is None else degrees
-    case_verdicts = np.full(len(ratios), Verdict.AMBIGUOUS.value, dtype=object)
     reach = reach_of(errors, degrees)
-    within = (logarithms - reach >= -edge) & (logarithms + reach <= edge)
-    case_verdicts[within] = Verdict.SAME.value
+    differs, matters = (_is_beyond(np.abs(logarithms), bound, errors, degrees) for bound in (least, edge))
+    ends_below = logarithms + reach <= edge
+    places = {
+        Verdict.SLOWER: matters & (logarithms > 0),
+        Verdict.SLOWER_WITHIN: differs & (logarithms > 0) & ends_below,
+        Verdict.FASTER: differs & (logarithms < 0),
+        Verdict.SAME: (logarithms - reach >= -edge) & ends_below,
+    }
+    words = [np.full(len(ratios), verdict.value, dtype=object) for verdict in places]
+    return np.select(
+        list(places.values()), words, np.full(len(ratios), Verdict.AMBIGUOUS.value, dtype=object)
+    )
+
+
+def _is_beyond(sizes: np.ndarray, edge: float, errors: np.ndarray, degrees: np.ndarray) -> np.ndarray:
+    """Return for which of these absolute values that the true one is at most `edge` is refused.
+
+    Near 0 a difference of either sign could have led to it: the probabilities of both are added.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
-        beyond = (np.abs(logarithms) - edge) / errors
-    is_beyond = np.abs(logarithms) - reach > edge
-    differs = is_beyond & refused(upper_tail(np.where(np.isnan(beyond), -np.inf, beyond), degrees))
-    case_verdicts[differs & (logarithms > 0)] = Verdict.SLOWER.value
-    case_verdicts[differs & (logarithms < 0)] = Verdict.FASTER.value
-    return case_verdicts
+        above, below = ((sizes + sign * edge) / errors for sign in (-1, 1))
+    tails = [upper_tail(np.where(np.isnan(side), -np.inf, side), degrees) for side in (above, below)]
+    lies_beyond = sizes - reach_of(errors, degrees) > edge
+    return lies_beyond & refused(np.minimum(1.0, tails[0] + tails[1]))
 
 
 def least_findable(low: float, high: float, threshold: float) -> float:

@@ -7,6 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from harness.artifact.binary import PACKAGE
+from harness.artifact.code_digests import OWN_PACKAGE
 from harness.bench.building.pool import BuildPool
 from harness.bench.row_maker import CaseRecord, RowMaker, peak_columns
 from harness.bench.running.bundle import Bundle, BundledBuilds
@@ -14,8 +16,9 @@ from harness.bench.running.expectations import Expectations
 from harness.bench.running.failure_kinds import stop_if_no_room
 from harness.bench.running.peaks import Peaks
 from harness.bench.running.progress import Observer
+from harness.bench.running.revision import Revision
 from harness.bench.running.signals import Ending
-from harness.bench.running.timed_share import TimedShare
+from harness.bench.running.time_spent import TimeSpent
 from harness.bench.workers.process import WorkerFailure, WorkerProcess
 from harness.experiment.experiment import Experiment
 from harness.problem.case import Case
@@ -45,6 +48,21 @@ class RunSettings:
     """Folder for wrong outputs and what was expected, if anybody wants them."""
     counters: bool = False
     """Whether hardware counters of timed cases are read, see `harness.bench.running.counting`."""
+    start_up_s: float = 0.0
+    """What this process has done before."""
+    revision: Revision | None = None
+    """What workers build, check and run instead of what this process would."""
+
+    @property
+    def sources(self) -> tuple[Path, ...]:
+        """What workers import before all else of that name."""
+        return () if self.revision is None else self.revision.sources
+
+    @property
+    def package(self) -> Path:
+        """The folder from which workers import this package."""
+        own = None if self.revision is None else self.revision.place_of(OWN_PACKAGE)
+        return own or PACKAGE
 
 
 @dataclass
@@ -63,8 +81,8 @@ class RunContext:
     """What tells the temporary files of this process from those of others that take part in the run."""
     ending: Ending = field(default_factory=Ending)
     """Whether a signal has asked to end."""
-    timed_share: TimedShare = field(default_factory=TimedShare)
-    """Which part of the timings is spent in samples."""
+    spent: TimeSpent = field(default_factory=TimeSpent)
+    """Where the time goes."""
     rows: dict[str, Result] = field(default_factory=dict)
     """The rows that are final, by case id."""
     idle_emulators: list[WorkerProcess] = field(default_factory=list)
@@ -82,13 +100,14 @@ class RunContext:
             limits.memory_gb,
             self.settings.cache_root,
             while_waiting=self.ending.require_none,
+            sources=self.settings.sources,
         )
 
     @cached_property
     def expectations(self) -> Expectations:
         """The oracle's expectations of the problems at hand."""
         folder = self.folder.path.absolute() / f"{EXPECTATIONS}{self.scratch}"
-        return Expectations(folder, self.experiment.check.seed)
+        return Expectations(folder, self.experiment.check.seed, self.settings.sources)
 
     @cached_property
     def peaks(self) -> Peaks:
@@ -98,6 +117,7 @@ class RunContext:
             self.step_limit_s,
             self.observer.message,
             with_bandwidths="roofline" in self.experiment.figures,
+            is_asked=self.settings.revision is None,
         )
 
     @cached_property
@@ -139,6 +159,8 @@ class RunContext:
             run=self.folder.run,
             source=(self.settings.bundle or self.experiment).command_words,
             command="run" if self.settings.timed else "check",
+            out=self.folder.path.parents[1],
+            package=self.settings.package,
         )
 
     @property
@@ -164,6 +186,7 @@ class RunContext:
             memory_gb=self.experiment.limits.memory_gb,
             modules=[record.loader_module] if record.loader_module else [],
             cores=cores,
+            sources=self.settings.sources,
         )
 
     def keep(self, record: CaseRecord, row: Result) -> None:

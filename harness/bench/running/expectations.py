@@ -71,10 +71,14 @@ class Expectations:
     most of the time.
     """
 
-    def __init__(self, folder: Path, seed: int) -> None:
-        """Keep the files in `folder`, emptied first: an interrupted run may have left some."""
+    def __init__(self, folder: Path, seed: int, sources: Sequence[Path] = ()) -> None:
+        """Keep the files in `folder`, emptied first: an interrupted run may have left some.
+
+        `sources` are those of another revision, see `WorkerProcess`.
+        """
         self._folder = folder
         self._seed = seed
+        self._sources = sources
         self._worker: WorkerProcess | None = None
         self.delete()
 
@@ -107,7 +111,7 @@ class Expectations:
     def _expect(self, request: Request[None], file: Path) -> None:
         if self._worker is None or not self._worker.alive:
             self._end_worker()
-            self._worker = WorkerProcess(threads=1)
+            self._worker = WorkerProcess(threads=1, sources=self._sources)
         try:
             self._worker.request(request, EXPECT_TIMEOUT_S)
         except WorkerFailure:

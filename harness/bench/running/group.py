@@ -7,6 +7,7 @@ from harness.bench.row_maker import CaseRecord
 from harness.bench.running.check_pool import TIMED_EXECUTORS, CheckPool
 from harness.bench.running.context import RunContext
 from harness.bench.running.group_timing import GroupTiming
+from harness.bench.running.time_spent import BUILD, CHECK
 from harness.bench.workers.process import WorkerFailure, WorkerProcess
 from harness.problem.case import Case
 from harness.system.status import Status
@@ -18,38 +19,44 @@ class GroupRun:
     def __init__(self, context: RunContext, cases: Sequence[Case]) -> None:
         """Prepare to run `cases`, which differ in variant and parameters only if they are to be timed."""
         self._context = context
-        self._records = {case.id: CaseRecord(case) for case in cases}
+        self.records = {case.id: CaseRecord(case) for case in cases}
 
     def run(self) -> None:
         """Add a row for each case to the context's."""
-        if any(case_id in self._context.earlier for case_id in self._records):
-            self._find_keys()
-            self._keep_earlier_rows()
-        self._build()
+        self.find_keys_of_earlier()
+        self._keep_earlier_rows()
         with ExitStack() as stack:
-            workers = CheckPool(self._context, stack, self._unfinished()).run()
+            workers = self.checked(stack)
             if workers:
                 baseline = self._timed_baseline(workers)
-                GroupTiming(self._context, self._records, baseline, workers, stack).run()
+                GroupTiming(self._context, self.records, baseline, workers, stack).run()
+
+    def find_keys_of_earlier(self) -> None:
+        """Compute every case's content key where a resumed run has some; what fails here is final."""
+        if any(case_id in self._context.earlier for case_id in self.records):
+            keys = self._context.builders.find_keys(self.records.values(), self._context.observer.started)
+            for record, failure in keys:
+                self._fail(record, failure)
+
+    def checked(self, stack: ExitStack) -> dict[str, WorkerProcess]:
+        """Build and check the cases without a row; return the workers of those that are to be timed now."""
+        with self._context.spent.spent_on(BUILD):
+            self._build()
+        with self._context.spent.spent_on(CHECK):
+            return CheckPool(self._context, stack, self._unfinished()).run()
 
     def _unfinished(self) -> list[CaseRecord]:
-        return [record for case_id, record in self._records.items() if case_id not in self._context.rows]
-
-    def _find_keys(self) -> None:
-        """Compute every case's content key; what fails here is final."""
-        keys = self._context.builders.find_keys(self._records.values(), self._context.observer.started)
-        for record, failure in keys:
-            self._fail(record, failure)
+        return [record for case_id, record in self.records.items() if case_id not in self._context.rows]
 
     def _keep_earlier_rows(self) -> None:
         """Keep the rows of a resumed run that still hold."""
-        for compared in self._context.experiment.groups(record.case for record in self._records.values()):
-            unfinished = [self._records[case.id] for case in compared if case.id not in self._context.rows]
+        for compared in self._context.experiment.groups(record.case for record in self.records.values()):
+            unfinished = [self.records[case.id] for case in compared if case.id not in self._context.rows]
             baseline = self._baseline(compared)
             kept = [
                 record
                 for record in unfinished
-                if self._still_holds(record) and self._is_compared_as_now(baseline, record)
+                if self.still_holds(record) and self._is_compared_as_now(baseline, record)
             ]
             redone = [record.case for record in unfinished if record not in kept]
             if baseline in redone:
@@ -61,7 +68,7 @@ class GroupRun:
         """Return what the cases of one problem on one target are compared with, asked for now or earlier."""
         return self._context.baselines.get(compared[0].id)
 
-    def _still_holds(self, record: CaseRecord) -> bool:
+    def still_holds(self, record: CaseRecord) -> bool:
         """Return whether the journal has the row of a case, and it is what this run would find, too."""
         row = self._context.earlier.get(record.case.id)
         if row is None or row.key != record.key or row.status is Status.UNSUPPORTED or row.transient:
@@ -84,13 +91,13 @@ class GroupRun:
         row = self._context.earlier[record.case.id]
         if row.time_s is None or not self._context.times(record.case):
             return True
-        if baseline is not None and baseline.id not in self._records:
+        if baseline is not None and baseline.id not in self.records:
             return row.baseline_case in (None, baseline.id)
         compared: tuple[str | None, str | None] = (None, None)
         if baseline is not None:
             before = self._context.earlier.get(baseline.id)
             if before is None or before.status is Status.PASSED:
-                compared = (baseline.id, self._records[baseline.id].key)
+                compared = (baseline.id, self.records[baseline.id].key)
         return (row.baseline_case, row.baseline_key) == compared
 
     def _build(self) -> None:
@@ -111,8 +118,8 @@ class GroupRun:
 
     def _timed_baseline(self, workers: Mapping[str, WorkerProcess]) -> Case | None:
         """Return what the checked cases are compared with, None and a line that says why if it has failed."""
-        baseline = self._baseline([record.case for record in self._records.values()])
-        if baseline is None or baseline.id not in self._records:
+        baseline = self._baseline([record.case for record in self.records.values()])
+        if baseline is None or baseline.id not in self.records:
             return None
         why = None if baseline.id in workers else self._why_not_timed(baseline)
         if why is None:
@@ -125,5 +132,5 @@ class GroupRun:
         row = self._context.rows[baseline.id]
         if row.status is not Status.PASSED:
             return f"the baseline is {row.status}"
-        failures = [failure for _, failure in self._built([self._records[baseline.id]])]
+        failures = [failure for _, failure in self._built([self.records[baseline.id]])]
         return next((str(failure) for failure in failures if failure is not None), None)

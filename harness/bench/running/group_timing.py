@@ -10,7 +10,7 @@ import itertools
 import math
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
@@ -26,7 +26,7 @@ from harness.bench.running.context import RunContext, case_threads
 from harness.bench.running.counting import count
 from harness.bench.running.peaks import peak_name
 from harness.bench.running.prepared_case import TimedSample, call_once, prepare_case, start_case, take_sample
-from harness.bench.running.timed_share import SAMPLES
+from harness.bench.running.time_spent import SAMPLES
 from harness.bench.running.trust import Trial, require_agreement
 from harness.bench.workers.process import WorkerFailure, WorkerProcess
 from harness.bench.workers.protocol import Greeting, Request
@@ -112,7 +112,7 @@ class GroupTiming:
             load=self._load,
             history=self._journaled_rounds(),
         )
-        with self._context.timed_share.timing():
+        with self._context.spent.timing():
             rounds = timer.run()
         for message in timer.missed():
             self._context.observer.message(message)
@@ -132,7 +132,7 @@ class GroupTiming:
             self._looked_for_quiet_cores = time.monotonic()
         probed = random.sample(self._processors, min(len(self._processors), MOST_PROBED))
         processor = fastest_core(probed) if single else None
-        with self._context.timed_share.spent_on("starts"):
+        with self._context.spent.spent_on("starts"):
             for case_id in candidates:  # all at once: they begin side by side
                 self._workers[case_id].restart()
             failures = self._of_each(
@@ -145,7 +145,7 @@ class GroupTiming:
         return failures
 
     def _sample_peak(self) -> PeakSample:
-        with self._context.timed_share.spent_on("peaks"):
+        with self._context.spent.spent_on("peaks"):
             return self._context.peaks.sample()
 
     def _begin(self, case_id: str, processor: int | None) -> None:
@@ -157,6 +157,10 @@ class GroupTiming:
             self._prepared.add(case_id)
         request = partial(start_case, placement_seed=random.getrandbits(32), processor=processor)
         worker.request(request, limit_s)
+
+    def _context_of(self, case_id: str) -> RunContext:
+        """Return the run that a candidate belongs to."""
+        return self._context
 
     def _preparation(self, case_id: str) -> Request[Greeting]:
         record, check = self._records[case_id], self._check
@@ -170,12 +174,12 @@ class GroupTiming:
             candidate=record.candidate or 0,
             distribution=distribution,
             seed=check.seed,
-            expectation=self._context.expectations.file(record.case.problem, distribution),
+            expectation=self._context_of(case_id).expectations.file(record.case.problem, distribution),
         )
 
     def _finish_start(self, number: int, candidates: Sequence[str]) -> dict[str, WorkerFailure]:
         """Look at the samples of a start by both clocks; return what is wrong."""
-        with self._context.timed_share.spent_on("looks at clocks"):
+        with self._context.spent.spent_on("looks at clocks"):
             return self._of_each(candidates, self._compare_clocks)
 
     def _compare_clocks(self, case_id: str) -> None:
@@ -280,8 +284,8 @@ class GroupTiming:
         )
         with record.elapsing():
             timed, trial = self._clocked(case_id, request)
-        self._context.timed_share.add(SAMPLES, trial.claimed_s)
-        self._context.timed_share.add("looks at outputs" if is_verified else "new inputs", timed.besides_s)
+        self._context.spent.add(SAMPLES, trial.claimed_s)
+        self._context.spent.add("looks at outputs" if is_verified else "new inputs", timed.besides_s)
         if timed.verdict is not None:
             self._require_right(record, worker, timed.verdict)
         if not (tells_energy and timing.energy_s):
@@ -298,14 +302,31 @@ class GroupTiming:
     def _drop(self, case_id: str, failure: WorkerFailure) -> None:
         """Take a candidate that failed out of the rounds; a baseline's earlier row stands all the same."""
         self._workers.pop(case_id).close()
-        record = self._records[case_id]
-        if case_id in self._context.rows:
-            self._context.observer.message(f"no comparison with {record.case.describe()}: {failure}")
+        record, context = self._records[case_id], self._context_of(case_id)
+        if record.case.id in context.rows:
+            context.observer.message(f"no comparison with {record.case.describe()}: {failure}")
         else:
-            self._context.fail(record, "time", failure)
+            context.fail(record, "time", failure)
 
     def _journal(self, taken: TimedRound, number: int, widths: Mapping[str, float]) -> None:
-        journaled = Round(
+        for context, own in self._by_run(taken):
+            journaled = self._journaled(own, number)
+            self._write(context, journaled)
+            context.peaks.note(journaled)
+        self._is_disturbed |= taken.load > self._context.experiment.timing.busy_limit
+        self._context.ending.require_none()
+        problem = next(iter(self._records.values())).case.problem
+        self._context.observer.round(problem.describe(), number, widths)
+
+    def _write(self, context: RunContext, journaled: Round) -> None:
+        context.folder.append_round(journaled)
+
+    def _by_run(self, taken: TimedRound) -> Iterable[tuple[RunContext, TimedRound]]:
+        """Return the runs whose journals have a part of a round, with that part, by case id."""
+        return [(self._context, taken)]
+
+    def _journaled(self, taken: TimedRound, number: int) -> Round:
+        return Round(
             group=self._group_id,
             round=number,
             start=taken.start,
@@ -318,12 +339,6 @@ class GroupTiming:
             bandwidths={self._peak_name: dict(taken.peak.bandwidths)} if taken.peak.bandwidths else {},
             at=timestamp(),
         )
-        self._is_disturbed |= taken.load > self._context.experiment.timing.busy_limit
-        self._context.folder.append_round(journaled)
-        self._context.peaks.note(journaled)
-        self._context.ending.require_none()
-        problem = next(iter(self._records.values())).case.problem
-        self._context.observer.round(problem.describe(), number, widths)
 
     def _journaled_rounds(self) -> list[TimedRound]:
         """Return the rounds of this group that an interrupted run has taken, and take their peaks.

@@ -56,13 +56,15 @@ class Peaks:
         tell: Callable[[str], None] = lambda text: None,
         *,
         with_bandwidths: bool = False,
+        is_asked: bool = True,
     ) -> None:
         """`tell` hears of what cannot be measured, once of each.
 
-        Bandwidths are measured once, if anybody wants them.
+        Bandwidths are measured once, if anybody wants them.  Without `is_asked` nothing is measured.
         """
         self._timeout_s = timeout_s
         self._with_bandwidths = with_bandwidths
+        self._is_asked = is_asked
         self._folder = folder
         self._tell = tell
         self._worker: WorkerProcess | None = None
@@ -103,7 +105,8 @@ class Peaks:
 
     def begin(self, case: Case, threads: int) -> None:
         """Start the worker that samples the peak of a case, unless it is that of the last one."""
-        if self._case is not None and peak_name(self._case) == peak_name(case):
+        is_that_of_the_last = self._case is not None and peak_name(self._case) == peak_name(case)
+        if is_that_of_the_last or not self._is_asked:
             return
         self.close()
         self._case, self._worker = case, WorkerProcess(threads=threads)

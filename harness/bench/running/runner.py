@@ -15,10 +15,12 @@ from pathlib import Path
 
 from harness.bench.running.bundle import Bundle
 from harness.bench.running.context import RunContext, RunSettings
+from harness.bench.running.forecast import Forecast
 from harness.bench.running.group import GroupRun
 from harness.bench.running.progress import Observer
 from harness.bench.running.resuming import progress_of, run_to_resume
 from harness.bench.running.signals import ended_by_signals
+from harness.bench.running.time_spent import START_UP, TimeSpent, described
 from harness.bench.workers.process import DESCRIPTORS
 from harness.experiment.experiment import Experiment
 from harness.problem.case import Case
@@ -42,6 +44,18 @@ class RunSummary:
     folder: Path
     results: list[Result]
     """One row for each case, in the plan's order."""
+    spent: TimeSpent
+    """Where the time went until now, and goes from here on."""
+    forecast: Forecast | None = None
+    """What was expected, of a run that was not resumed."""
+
+    def end(self) -> str:
+        """Note what the run took, its report too, for manifest and forecasts; return it in words."""
+        by_part = self.spent.by_part()
+        RunFolder.open(self.folder).note_spent(by_part)
+        if self.forecast is not None:
+            self.forecast.remember(self.spent)
+        return described(by_part)
 
 
 def run_experiment(
@@ -58,6 +72,7 @@ def run_experiment(
     bundle: Bundle | None = None,
     dump: Path | None = None,
     counters: bool = False,
+    start_up_s: float = 0.0,
 ) -> RunSummary:
     """Build, check and, if `timed` and the experiment allows it, time these cases of the experiment.
 
@@ -72,23 +87,39 @@ def run_experiment(
     seen: start a new run for that.
 
     Wrong outputs go into the folder `dump`, if there is one, beside what was expected.  With `counters` the
-    hardware counters of timed cases are read, see `harness.bench.running.counting`.
+    hardware counters of timed cases are read, see `harness.bench.running.counting`.  `start_up_s` is how long
+    this process was there before, which counts as a part of the run's time.
 
     Raises `InputError` when `out` cannot be written, a journal cannot be read, another process goes on with
     the run, or the system allows too few open files, and `StorageError` when a disk is full or cannot be
     written: the cases in flight have no row then.  After Ctrl-C, SIGTERM or SIGHUP all workers are killed,
     the tables are written, and `RunInterrupted`, a `KeyboardInterrupt`, goes on.
     """
-    settings = RunSettings(timed, jobs, cache_root, bundle, dump, counters)
+    settings = RunSettings(timed, jobs, cache_root, bundle, dump, counters, start_up_s)
     try:
         with started_run(experiment, cases, settings, out, resume, observer, command) as context:
+            forecast = _forecast(context, cases)
             for group, following in pairwise([*together(experiment.groups(cases), context), []]):
                 run_group(context, group)
                 if not {case.problem for case in group} & {case.problem for case in following}:
                     context.expectations.delete()
     except UnfinishedError as error:
         raise UnfinishedError(f"{error}; {GO_ON}") from error
-    return RunSummary(folder=context.folder.path, results=[context.rows[case.id] for case in cases])
+    rows = [context.rows[case.id] for case in cases]
+    return RunSummary(context.folder.path, rows, context.spent, forecast)
+
+
+def _forecast(context: RunContext, cases: Sequence[Case]) -> Forecast | None:
+    """Tell how long a run will take, if that is known: of a resumed one, what of it is kept is not."""
+    if context.earlier:
+        return None
+    settings = context.settings
+    manifest = context.folder.manifest
+    forecast = Forecast.of(context.experiment, cases, manifest, timed=settings.timed, jobs=settings.jobs)
+    line = forecast.line()
+    if line is not None:
+        context.observer.message(line)
+    return forecast
 
 
 @contextlib.contextmanager
@@ -116,6 +147,7 @@ def started_run(
             earlier={result.case: result for result in folder.results()},
             earlier_rounds=folder.rounds(),
             ending=ending,
+            spent=TimeSpent({START_UP: settings.start_up_s} if settings.start_up_s else {}),
         )
         stack.push(_interruption(context, len(cases)))
         stack.callback(observer.done)
@@ -150,23 +182,33 @@ def run_group(context: RunContext, group: Sequence[Case]) -> None:
     """Take a group's cases to their rows, whatever happens but a signal to end (`KeyboardInterrupt`).
 
     What the oracle expects of them stays in the context, for other cases of the same problems.
+    """
+    with all_get_rows([context], group):
+        GroupRun(context, group).run()
+
+
+@contextlib.contextmanager
+def all_get_rows(contexts: Sequence[RunContext], cases: Sequence[Case]) -> Iterator[None]:
+    """Let what no code expects in here become the rows of the cases that have none yet in these runs.
 
     What the system refuses this process, files or processes, ends the run in one line
     (`UnfinishedError`): no case is to blame.  So does an observer whose lines nobody reads any more
-    (`BrokenPipeError`).  What no code expects becomes the rows of the cases that have none yet.
+    (`BrokenPipeError`).
     """
-    context.ending.require_none()
+    ending = contexts[0].ending
+    ending.require_none()
     try:
-        GroupRun(context, group).run()
+        yield
     except Exception as error:
-        if context.ending.asked:  # what was being ended has failed
+        if ending.asked:  # what was being ended has failed
             raise KeyboardInterrupt from error
         if isinstance(error, HarnessError | BrokenPipeError):
             raise
         if isinstance(error, OSError):
-            where = error.filename or context.folder.path
+            where = error.filename or contexts[0].folder.path
             raise UnfinishedError(f"{where}: {error.strerror or error}") from error
-        context.fail_unexpectedly(group, error)
+        for context in contexts:
+            context.fail_unexpectedly(cases, error)
 
 
 def _allow_workers(timed: Iterable[Sequence[Case]], jobs: int) -> Callable[[], None]:
@@ -186,9 +228,7 @@ def _finish(context: RunContext) -> Callable[..., None]:
     def finish(kind: object, error: BaseException | None, trace: object) -> None:
         with contextlib.suppress(*([StorageError] if error is not None else [])):
             context.settle()
-            context.folder.finish(context.timed_share.share)
-            if context.timed_share.share is not None:
-                context.observer.message(context.timed_share.described())
+            context.folder.finish(context.spent.share, context.spent.by_part())
 
     return finish
 
@@ -235,6 +275,8 @@ def _open_folder(
     described = manifest.of_experiment(experiment, cases, command, named_by)
     if bundle is not None:
         described = described.model_copy(update={"built": bundle.index.manifest})
+    if settings.revision is not None:
+        described = settings.revision.described(described)
     wanted = [case.id for case in cases]
     whole = [case.id for case in (experiment.cases() if bundle is None else bundle.cases())]
     folder, why_not = None, ""

@@ -13,7 +13,7 @@ import json
 import os
 import sys
 import sysconfig
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import harness
@@ -22,18 +22,20 @@ IMPORT_PATH = "HARNESS_IMPORT_PATH"
 """Variable with the folders that a worker imports from, as a list in JSON."""
 
 
-def import_environment() -> dict[str, str]:
+def import_environment(sources: Sequence[Path] = ()) -> dict[str, str]:
     """Return the environment variables that give a worker this process's import path and this package.
 
     Folders are absolute, because a worker works in another one.  `PYTHONPATH` stays, where this process has
-    not been told to ignore it.
+    not been told to ignore it.  What lies in `sources`, of another revision, comes before all that, be it
+    this package.
     """
     asked = "" if sys.flags.ignore_environment else os.environ.get("PYTHONPATH", "")
     folders = _absolute(filter(None, asked.split(os.pathsep)))
+    first = [str(folder) for folder in sources]
     package = str(Path(harness.__file__).parents[1])
     return {
-        "PYTHONPATH": os.pathsep.join(dict.fromkeys([package, *folders])),
-        IMPORT_PATH: json.dumps(list(dict.fromkeys(_absolute(sys.path)))),
+        "PYTHONPATH": os.pathsep.join(dict.fromkeys([*first, package, *folders])),
+        IMPORT_PATH: json.dumps(list(dict.fromkeys([*first, *_absolute(sys.path)]))),
     }
 
 

@@ -91,11 +91,13 @@ class WorkerProcess:
         memory_gb: float | None = None,
         modules: Sequence[str] = (),
         cores: int | None = None,
+        sources: Sequence[Path] = (),
     ) -> None:
         """Start a worker whose libraries use `threads` threads (None: as many as they like).
 
         What shares its work among processes itself, as the emulator, keeps `cores` busy (None: all).
-        It imports `modules` once for all of its lives.
+        It imports `modules` once for all of its lives, and what lies in `sources` before all else of that
+        name, this package included: it serves as another revision does then.
         """
         self._log_mark = 0
         self._pid: int | None = None
@@ -121,7 +123,7 @@ class WorkerProcess:
                     pass_fds=(theirs.fileno(),),
                     process_group=0,
                     cwd=scratch,
-                    env=worker_environment(threads, scratch, cores),
+                    env=worker_environment(threads, scratch, cores, sources),
                 )
             self._stack = stack.pop_all()
 
@@ -281,7 +283,10 @@ def scratch_folder() -> Iterator[Path]:
 
 
 def worker_environment(
-    threads: int | None, scratch: Path | None = None, cores: int | None = None
+    threads: int | None,
+    scratch: Path | None = None,
+    cores: int | None = None,
+    sources: Sequence[Path] = (),
 ) -> dict[str, str]:
     """Return the environment of a worker that has its temporary files in the folder `scratch`.
 
@@ -290,7 +295,7 @@ def worker_environment(
     """
     environment = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0", "GOMP_SPINCOUNT": "0"}
     environment[CACHE_DIR_VARIABLE] = str(cache_root().absolute())
-    environment |= import_environment()
+    environment |= import_environment(sources)
     if scratch is not None:
         environment["TMPDIR"] = str(scratch)
     if threads is not None:

@@ -65,6 +65,7 @@ def html_page(runs: Runs, panels: Sequence[PanelTable], drawn: Drawn) -> str:
                 for name, run in zip(runs.names, runs.manifests, strict=True)
             ],
             gone_on=GONE_ON,
+            unfinished=runs.unfinished,
             notes=runs.remarks,
             counts=[(status, counts[status]) for status in Status if status in counts],
             panels=panels,
@@ -89,7 +90,7 @@ def entries(manifest: Manifest) -> dict[str, Any]:
     """Return what a manifest says, by name; what it does not know is left out."""
     import pandas as pd
 
-    values = manifest.model_dump(mode="json", exclude={"source"})
+    values = manifest.model_dump(mode="json", exclude={"source", "spent_s"})
     planned = None if manifest.planned is None else counted(len(manifest.planned), "case")
     parts = {str(number): part for number, part in enumerate(values["parts"], start=1)}
     values |= {"planned": planned, "left_out": manifest.left_out or None, "parts": parts}

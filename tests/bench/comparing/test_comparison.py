@@ -9,14 +9,17 @@ from bench.comparing.runs_of_cases import run_of
 from sweeps import sweep
 
 from harness.bench.comparing.comparison import compare_tables
+from harness.bench.comparing.verdicts import Margins
 from harness.results.statistics import RUN_TO_RUN
+
+BAND = Margins(threshold=0.03, minimum_effect=0.03)
 
 SECONDS = np.geomspace(1e-4, 1e-2, 20)
 KNOWN_BASELINE = ["baseline", *(None for _ in SECONDS[1:])]
 
 
-def verdicts_of(old: pd.DataFrame, new: pd.DataFrame, threshold: float = 0.03) -> pd.Series:
-    cases, _ = compare_tables(old, new, threshold)
+def verdicts_of(old: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
+    cases, _ = compare_tables(old, new, BAND)
     return cases.set_index("case")["verdict"]
 
 

@@ -12,13 +12,14 @@ from example_results import example_manifest
 from runs_of_cases import run_of
 
 from harness.bench.comparing.comparison import Comparison, Outcome, compare_tables
-from harness.bench.comparing.text import deciding_commands, headline
+from harness.bench.comparing.text import deciding_commands, headline, power_lines
+from harness.bench.comparing.verdicts import Margins
 from harness.results.run_folder import RunFolder
 from harness.system.status import Status
 
 
 def comparison_of(cases: pd.DataFrame, runs: Any = (None, None), **others: Any) -> Comparison:
-    return Comparison(runs[0], runs[1], 0.03, cases, cases[:0], cases[:0], cases[:0], (), **others)
+    return Comparison(runs[0], runs[1], Margins(), cases, cases[:0], cases[:0], cases[:0], (), **others)
 
 
 def test_every_case_of_both_runs_is_counted_once() -> None:
@@ -43,6 +44,15 @@ def test_the_largest_differences_come_first() -> None:
     )
     slower_cases = comparison_of(cases).having(Outcome.SLOWER)
     assert list(slower_cases["case"]) == ["case000002", "case000003", "case000001"]
+
+
+def test_what_took_turns_says_which_differences_are_found() -> None:
+    run = run_of(np.full(3, 1e-3), np.random.default_rng(1))
+    bounds = {"turn_low": [0.99, 0.98, 0.95], "turn_high": [1.01, 1.02, 1.05]}
+    turns = pd.DataFrame({"case": run["case"], "turn_ratio": 1.0, **bounds})
+    (line,) = power_lines(comparison_of(compare_tables(run, run, turns=turns)[0]))
+    assert line == "found in nine of ten: a difference of 3.4%, in the case that is known least of 8.6%"
+    assert power_lines(comparison_of(compare_tables(run, run)[0])) == []
 
 
 def ambiguous(folder: Path, made_by: tuple[str, ...] = (), **changes: Any) -> Comparison:
@@ -77,7 +87,7 @@ def test_runs_are_made_again_as_they_are_named(
 
 
 def test_runs_in_turn_are_made_again_by_their_command(tmp_path: Path) -> None:
-    made_by = ("harness", "compare", "--revisions", "v1", "HEAD", "experiments/sweep.toml", "--pairs", "12")
+    made_by = ("harness", "compare", "--revisions", "v1", "HEAD", "experiments/sweep.toml", "--budget", "80")
     assert deciding_commands(ambiguous(tmp_path, made_by)) == [
-        "harness compare --revisions v1 HEAD experiments/sweep.toml --pairs 12 --only case=a,b"
+        "harness compare --revisions v1 HEAD experiments/sweep.toml --budget 80 --only case=a,b"
     ]

@@ -1,0 +1,157 @@
+"""How long a run will take: a forecast from its groups, its budgets and what such a run took here before."""
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from harness import plugins
+from harness.artifact.cache import cache_root
+from harness.bench.running.check_pool import TIMED_EXECUTORS
+from harness.bench.running.time_spent import BUILD, CHECK, TimeSpent
+from harness.experiment.experiment import Experiment
+from harness.problem.case import Case
+from harness.results.manifest import GPU_TARGETS, Manifest
+from harness.system.digest import digest
+from harness.system.errors import HarnessError
+from harness.system.numbers import Duration
+from harness.system.plurals import counted
+from harness.system.storage.replacing import write_text
+from harness.targets.executors import wanted_executor
+
+DURATIONS_FILE = "durations.json"
+"""In the cache's folder: what runs took on this machine."""
+MOST_REMEMBERED = 200
+
+
+class Durations(BaseModel):
+    """What the parts of a run take.
+
+    The defaults are from the runs in `results/reference`, on two cores of an AMD EPYC and of an Intel Xeon:
+    by these they would take 0.9 to 1.2 of what they took.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    build_s: Duration = 1.0
+    """Seconds of a worker for a case that is not in the cache."""
+    check_s: Duration = 1.0
+    """Of a worker for a case, with its part of the oracle's time."""
+    of_budget: Duration = 0.95
+    """Part of the budgets that timings use."""
+    else_s: Duration = 8.0
+    """To start, and to write the report."""
+    code: str = ""
+    """Digest of the code that has built these cases here."""
+
+
+_Remembered = TypeAdapter(dict[str, Durations])
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a run is going to do, and what that takes."""
+
+    cases: int
+    groups: int
+    """Groups that are timed."""
+    budget_s: float
+    """Of each group."""
+    jobs: int
+    keys: tuple[str, ...]
+    """Names of such runs on this machine: of the very same cases, and of the same experiment."""
+    code: str
+    durations: Durations | None
+    """What is known of it; None where nothing is."""
+
+    @classmethod
+    def of(
+        cls, experiment: Experiment, cases: Sequence[Case], manifest: Manifest, *, timed: bool, jobs: int
+    ) -> "Forecast":
+        """Return the forecast of a run of these cases, which its manifest describes.
+
+        Without a device, code is emulated, and only an earlier run tells how long that takes.
+        """
+        emulated = {case.id for case in cases if _is_emulated(case)}
+        to_time = [case for case in cases if timed and experiment.is_timed(case) and case.id not in emulated]
+        ids = sorted(case.id for case in cases)
+        here = (manifest.processor, timed)
+        keys = tuple(digest([what, *here])[:12] for what in (ids, experiment.name))
+        code = digest([manifest.code_digest, manifest.plugin_code])
+        remembered = _remembered()
+        durations = next((remembered[key] for key in keys if key in remembered), None)
+        if durations is None and not emulated:
+            durations = Durations()
+        groups, budget_s = len(experiment.groups(to_time)), experiment.timing.budget_s
+        return cls(len(cases), groups, budget_s, jobs, keys, code, durations)
+
+    @property
+    def seconds(self) -> float | None:
+        """What the run takes: cases to be timed are checked one by one, others by all jobs."""
+        known = self.durations
+        if known is None:
+            return None
+        build_s = 0.0 if known.code == self.code else known.build_s / self.jobs
+        check_s = known.check_s / self._checked_together
+        return known.else_s + self.cases * (build_s + check_s) + self._budgets_s * known.of_budget
+
+    def line(self) -> str | None:
+        """Return the forecast in words, if there is one."""
+        if self.seconds is None:
+            return None
+        took = f"about {self.seconds:.0f} s" if self.seconds < 90 else f"about {self.seconds / 60:.0f} min"
+        line = f"{took}: {counted(self.cases, 'case')} to build and check"
+        if self.groups:
+            line += f", {counted(self.groups, 'group')} timed for {self.budget_s:g} s at most"
+        return line
+
+    def remember(self, spent: TimeSpent) -> None:
+        """Note what the run took that has ended, for the next forecast."""
+        before, parts = self.durations or Durations(), spent.by_part()
+        is_new = before.code != self.code
+        build_s = parts.get(BUILD, 0.0) * self.jobs / self.cases if is_new else before.build_s
+        took = Durations(
+            build_s=build_s,
+            check_s=parts.get(CHECK, 0.0) * self._checked_together / self.cases,
+            of_budget=spent.timing_s / self._budgets_s if self.groups else before.of_budget,
+            else_s=max(0.0, spent.seconds - spent.timing_s - parts.get(BUILD, 0.0) - parts.get(CHECK, 0.0)),
+            code=self.code,
+        )
+        same_cases, same_experiment = self.keys
+        others = {name: known for name, known in _remembered().items() if name not in self.keys}
+        latest = {same_experiment: took.model_copy(update={"code": ""}), same_cases: took}
+        entries = list({**others, **latest}.items())[-MOST_REMEMBERED:]
+        with contextlib.suppress(OSError, HarnessError):
+            write_text(_file(), _Remembered.dump_json(dict(entries), indent=1).decode())
+
+    @property
+    def _budgets_s(self) -> float:
+        return self.groups * self.budget_s
+
+    @property
+    def _checked_together(self) -> int:
+        return 1 if self.groups else self.jobs
+
+
+def _is_emulated(case: Case) -> bool:
+    """Return whether a case's code is emulated, or only built, for want of a device."""
+    wanted = wanted_executor(case)
+    if wanted is not None:
+        return wanted not in TIMED_EXECUTORS
+    if plugins.name_of(case.target) not in GPU_TARGETS:
+        return False
+    return plugins.target(case.target).why_no_device(plugins.chip_of(case.target)) is not None
+
+
+def _remembered() -> dict[str, Durations]:
+    """Return what earlier runs took; nothing where that cannot be read."""
+    try:
+        return _Remembered.validate_json(_file().read_bytes())
+    except (OSError, ValidationError, HarnessError):
+        return {}
+
+
+def _file() -> Path:
+    return cache_root() / DURATIONS_FILE
