@@ -17,6 +17,7 @@ from harness.cli.options import (
     Plain,
     Profile,
     Resume,
+    Shard,
 )
 
 
@@ -28,6 +29,7 @@ class RunOptions:
     bundle: FromBundle = None
     profile: Profile = None
     only: Only = None
+    shard: Shard = None
     resume: Resume = False
     out: Out = DEFAULT_OUT
     jobs: Jobs = None

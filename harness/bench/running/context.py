@@ -45,6 +45,8 @@ class RunSettings:
     """Folder for wrong outputs and what was expected, if anybody wants them."""
     counters: bool = False
     """Whether hardware counters of timed cases are read, see `harness.bench.running.counting`."""
+    shard: str | None = None
+    """Which part of the experiment this is, `2/8`, where other runs have the rest."""
 
 
 @dataclass

@@ -58,6 +58,7 @@ def run_experiment(
     bundle: Bundle | None = None,
     dump: Path | None = None,
     counters: bool = False,
+    shard: str | None = None,
 ) -> RunSummary:
     """Build, check and, if `timed` and the experiment allows it, time these cases of the experiment.
 
@@ -72,14 +73,15 @@ def run_experiment(
     seen: start a new run for that.
 
     Wrong outputs go into the folder `dump`, if there is one, beside what was expected.  With `counters` the
-    hardware counters of timed cases are read, see `harness.bench.running.counting`.
+    hardware counters of timed cases are read, see `harness.bench.running.counting`.  `shard` says which part
+    of the experiment the cases are, where others run the rest.
 
     Raises `InputError` when `out` cannot be written, a journal cannot be read, another process goes on with
     the run, or the system allows too few open files, and `StorageError` when a disk is full or cannot be
     written: the cases in flight have no row then.  After Ctrl-C, SIGTERM or SIGHUP all workers are killed,
     the tables are written, and `RunInterrupted`, a `KeyboardInterrupt`, goes on.
     """
-    settings = RunSettings(timed, jobs, cache_root, bundle, dump, counters)
+    settings = RunSettings(timed, jobs, cache_root, bundle, dump, counters, shard)
     try:
         with started_run(experiment, cases, settings, out, resume, observer, command) as context:
             for group, following in pairwise([*together(experiment.groups(cases), context), []]):
@@ -232,7 +234,7 @@ def _open_folder(
     """Return the locked folder of the run that goes on, or of a new one, with these cases in its plan."""
     bundle = settings.bundle
     named_by = () if bundle is None else bundle.command_words
-    described = manifest.of_experiment(experiment, cases, command, named_by)
+    described = manifest.of_experiment(experiment, cases, command, named_by, settings.shard)
     if bundle is not None:
         described = described.model_copy(update={"built": bundle.index.manifest})
     wanted = [case.id for case in cases]
