@@ -16,6 +16,11 @@ import pytest
 from forgotten_plugins import forget_plugins
 from sweeps import part
 
+from harness.artifact.artifact import Artifact
+from harness.artifact.cache import ArtifactCache
+from harness.bench.building import case_build
+from harness.problem.case import Case
+
 os.environ["CUDA_VISIBLE_DEVICES"] = os.environ["HIP_VISIBLE_DEVICES"] = ""
 os.environ["OCL_ICD_VENDORS"] = "/nonexistent"
 """The tests expect no device: what they build is executed by the emulator, also where there is one."""
@@ -89,3 +94,14 @@ def example_plugin(example_site: Path, tmp_path_factory: pytest.TempPathFactory)
         forget_plugins()
         yield example_site
     forget_plugins()
+
+
+@pytest.fixture
+def built_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `harness.build` and `harness.attention` build is built in this process: no worker starts."""
+
+    def build(case: Case) -> tuple[Artifact, Path]:
+        built = case_build.build_case(case, ArtifactCache())
+        return built.artifact, built.folder
+
+    monkeypatch.setattr(case_build, "build", build)

@@ -42,7 +42,7 @@ head_dim = 8
 seq = 16
 """
 
-pytestmark = pytest.mark.usefixtures("example_plugin")
+pytestmark = pytest.mark.usefixtures("example_plugin", "built_here")
 
 
 def build(**settings: int) -> BuiltArtifact:

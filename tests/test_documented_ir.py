@@ -31,6 +31,9 @@ OUTPUT = ("mlir", "diff", "asm")
 """Languages of blocks that show what the command above them prints."""
 
 
+pytestmark = pytest.mark.usefixtures("built_here")
+
+
 @dataclass(frozen=True)
 class Block:
     """A fenced block of a page."""
@@ -128,7 +131,7 @@ def how_many_match(patterns: list[re.Pattern[str]], lines: list[str]) -> int:
 
 @pytest.fixture(scope="module", autouse=True)
 def built_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """An artifact cache of our own; each problem is built by one worker, whatever stage is looked at."""
+    """An artifact cache of our own; each problem is built once, whatever stage is looked at."""
     known: dict[str, api.BuiltArtifact] = {}
     build = api.build
 

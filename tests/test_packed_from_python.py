@@ -13,6 +13,8 @@ from harness.system.errors import HarnessError, InputError, UnsupportedError
 
 PAGE = Path(__file__).parents[1] / "docs" / "experiments.md"
 STARTS = (0, 300, 320, 397)
+pytestmark = pytest.mark.usefixtures("built_here")
+
 PACKED = {"cu_seqlens_q": STARTS, "cu_seqlens_kv": STARTS}
 PAGES = {"page_size": 64}
 

@@ -62,6 +62,13 @@ Only = Annotated[
         "repeat with other keys to narrow down.",
     ),
 ]
+Shard = Annotated[
+    str | None,
+    typer.Option(
+        metavar="I/N",
+        help="Only part I of N, which other runs do the rest of; 'harness report' joins them.",
+    ),
+]
 Resume = Annotated[
     bool,
     typer.Option(

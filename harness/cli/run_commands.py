@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli.app import app
-from harness.cli.options import ExperimentName, Jobs, Only, Plain, Profile, given_path
+from harness.cli.options import ExperimentName, Jobs, Only, Plain, Profile, Shard, given_path
 from harness.cli.run_options import RunOptions, with_run_options
 from harness.cli.runs import executed, not_timed, note, planned, report_run
 from harness.system.plurals import counted
@@ -68,6 +68,7 @@ def build(
     ] = None,
     profile: Profile = None,
     only: Only = None,
+    shard: Shard = None,
     jobs: Jobs = None,
     plain: Plain = False,
 ) -> None:
@@ -80,10 +81,10 @@ def build(
     from harness.system.status import Status
 
     machine = _offline_machine(bundle, offline, provided)
-    plan = planned(experiment, None, only or [], profile=profile)
+    plan = planned(experiment, None, only or [], profile, shard)
     if bundle is not None:
         bundles.require_room(bundle)
-    manifest = of_experiment(plan.experiment, plan.cases, sys.argv)
+    manifest = of_experiment(plan.experiment, plan.cases, sys.argv, shard=shard)
     built = build_only(plan.experiment, plan.cases, make_observer(plain), jobs or available_cores())
     statuses = [row.status for _, row in built]
     done = statuses.count(Status.BUILT)

@@ -16,6 +16,7 @@ from harness.cli.options import (
     Plain,
     Profile,
     Resume,
+    Shard,
 )
 from harness.results.default_out import DEFAULT_OUT
 
@@ -28,6 +29,7 @@ class RunOptions:
     bundle: FromBundle = None
     profile: Profile = None
     only: Only = None
+    shard: Shard = None
     resume: Resume = False
     out: Out = DEFAULT_OUT
     jobs: Jobs = None

@@ -5,7 +5,7 @@ import importlib
 import sys
 import threading
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,8 +41,21 @@ def planned(
     folder: Path | None,
     only: list[str],
     profile: str | None = None,
+    shard: str | None = None,
 ) -> Plan:
     """Read an experiment or a bundle, and check all of it before the first case starts."""
+    plan = _whole_plan(name, folder, only, profile)
+    if shard is None:
+        return plan
+    from harness.experiment.sharding import cases_of_shard
+
+    cases = cases_of_shard(shard, plan.cases)
+    note([f"shard {shard} of {plan.experiment.name}: {len(cases)} of {counted(len(plan.cases), 'case')}"])
+    return replace(plan, cases=cases)
+
+
+def _whole_plan(name: str | None, folder: Path | None, only: list[str], profile: str | None) -> Plan:
+    """Return the plan of an experiment, or of a bundle, of which shards are parts."""
     from harness.system.errors import InputError
 
     if (name is None) == (folder is None):
@@ -79,7 +92,7 @@ def executed(
     from harness.system.errors import RunInterrupted, StoppedError
     from harness.system.machine.cores import available_cores
 
-    plan = planned(options.experiment, options.bundle, options.only or [], options.profile)
+    plan = planned(options.experiment, options.bundle, options.only or [], options.profile, options.shard)
     if plan.experiment.profile is not None:
         cases = counted(len(plan.cases), "case")
         note([f"profile {plan.experiment.profile} of {plan.experiment.name}: {cases}"])
@@ -106,6 +119,7 @@ def executed(
             dump=options.dump,
             counters=counters,
             start_up_s=seconds_of_this_process(),
+            shard=options.shard,
         )
     except RunInterrupted as interruption:
         # typer keeps nothing of a KeyboardInterrupt but its exit status

@@ -25,6 +25,7 @@ from harness import plugins
 from harness.experiment.axes import CONDITION_NAMES, problem_values
 from harness.experiment.case_settings import Settings, checked, concrete
 from harness.experiment.condition import holds, parse_condition
+from harness.experiment.covering import covering_cases
 from harness.experiment.experiment_file import named_source, text_of, toml_of
 from harness.experiment.mistakes import wrong_names
 from harness.experiment.profiles import mistakes_in_profiles, profile_names, unknown_profile, with_profile
@@ -38,11 +39,11 @@ from harness.experiment.settings import (
     TimingSettings,
     VariantSettings,
 )
-from harness.experiment.shipped import word_for
+from harness.experiment.shipped import find_experiment, word_for
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.system.errors import HarnessError, InputError
-from harness.system.validation import messages, plain_entries, shown
+from harness.system.validation import each_once, messages, plain_entries, shown
 
 MOST_CASES = 50_000
 """Cases that an experiment may mean: more is a mistake, or takes longer to plan than anyone waits."""
@@ -67,6 +68,8 @@ class Experiment(BaseModel):
     targets: Names = ("cpu",)
     baseline: str | None = None
     """The variant that speed-ups compare with."""
+    covering: Annotated[tuple[str, ...], AfterValidator(each_once)] = ()
+    """Experiments of whose cases few are taken, in place of problems, see `harness.experiment.covering`."""
     problem: ProblemTable | None = None
     problems: tuple[ProblemTable, ...] = ()
     """Further products of axes, `[[problems]]`, each independent of the others and of `[problem]`."""
@@ -88,7 +91,12 @@ class Experiment(BaseModel):
 
     @model_validator(mode="after")
     def _has_problems(self) -> Self:
-        if self.problem is None and not self.problems:
+        if self.covering:
+            parameters = any(settings.parameters for settings in self.variant.values())
+            if self.tables() or self.target or parameters:
+                own = "problems, parameters and target options of its own"
+                raise ValueError(f"found covering, which takes whole cases from elsewhere, and {own}")
+        elif self.problem is None and not self.problems:
             raise ValueError("no problem is given; expected a table [problem] or [[problems]]")
         return self
 
@@ -161,6 +169,8 @@ class Experiment(BaseModel):
 
     def _cases(self) -> Iterator[tuple[Case, ProblemTable]]:
         """Yield every case of every product of axes, with the table that is this product."""
+        if self.covering:
+            yield from self._covering_cases()
         for key, table in self.tables().items():
             options = {target: self._target_options(target, key, table) for target in self.targets}
             parameters = {variant: self._parameters(variant, key, table) for variant in self.variants}
@@ -185,6 +195,40 @@ class Experiment(BaseModel):
                         )
                         yield case, table
 
+    def _covering_cases(self) -> Iterator[tuple[Case, ProblemTable]]:
+        """Yield few cases of the experiments in `covering`, those where variants here take part."""
+        planned = {
+            case.id: (case, table) for other in self._covered() for case, table in other._plan().values()
+        }
+        covered = ", ".join(self.covering)
+        pool = [
+            case
+            for case, _ in planned.values()
+            if case.target in self.targets
+            and case.variant in self.variants
+            and self._takes_part(case.variant, case.problem, case.target)
+        ]
+        for key, listed, had in (
+            ("variants", self.variants, {case.variant for case in pool}),
+            ("targets", self.targets, {case.target for case in pool}),
+        ):
+            for name in listed:
+                if name not in had:
+                    raise self._error(key, f"found {shown(name)}, of which {covered} has no case")
+        yield from (planned[case.id] for case in covering_cases(pool))
+
+    def _covered(self) -> Iterator["Experiment"]:
+        """Yield the experiments in `covering`: those beside this one's file, else by their bare names."""
+        for name in self.covering:
+            beside = None if self._path is None else self._path.with_name(f"{name}.toml")
+            try:
+                path = beside if beside is not None and beside.is_file() else find_experiment(name)
+            except InputError as error:
+                raise self._error("covering", str(error)) from error
+            if "covering" in toml_of(text_of(path), path):
+                raise self._error("covering", f"{path} has this key, too; expected experiments with problems")
+            yield load_experiment(path)
+
     def tables(self) -> dict[str, ProblemTable]:
         """Return `[problem]`, then each `[[problems]]`, by their keys."""
         first = {} if self.problem is None else {"problem": self.problem}
@@ -198,17 +242,23 @@ class Experiment(BaseModel):
             raise self._error(key, str(error)) from error
 
     def _takes_part(
-        self, variant: str, problem: AttentionProblem, target: str, key: str, table: ProblemTable
+        self,
+        variant: str,
+        problem: AttentionProblem,
+        target: str,
+        key: str = "",
+        table: ProblemTable | None = None,
     ) -> bool:
-        """Return whether a variant has cases of a problem and a target."""
-        settings = table.variant.get(variant, self.variant.get(variant))
+        """Return whether a variant has cases of a problem, of this table, and a target."""
+        of_table = {} if table is None else table.variant
+        settings = of_table.get(variant, self.variant.get(variant))
         if settings is None or settings.where is None:
             return True
         condition = parse_condition(settings.where, CONDITION_NAMES)
         try:
             return holds(condition, {**problem_values(problem), "target": target})
         except ValueError as error:
-            owner = f"{key}." if variant in table.variant else ""
+            owner = f"{key}." if variant in of_table else ""
             raise self._error(f"{owner}variant.{variant}.where", str(error)) from error
 
     def _parameters(self, variant: str, key: str, table: ProblemTable) -> list[Settings]:

@@ -1,11 +1,12 @@
 """The forms of attention by name: one problem each, small, that asks for the form and for little else."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from harness.problem.attention_problem import AttentionProblem
+from harness.problem.attention_problem import SIZES, AttentionProblem
 
 PLAIN: Mapping[str, Any] = MappingProxyType(
     {"batch": 2, "heads": 4, "seq_q": 256, "seq_kv": 256, "head_dim": 64, "dtype": "f16"}
@@ -36,9 +37,15 @@ class Form:
         """
         return AttentionProblem.model_validate({**PLAIN, **needed, **self.fields})
 
+    @cached_property
+    def traits(self) -> Mapping[str, Hashable]:
+        """What makes the form: the traits that its fields name, and in which it differs from `PLAIN`."""
+        plain, own = _traits(AttentionProblem(**PLAIN)), _traits(self.problem())
+        return {name: own[name] for name in own if name in self.fields or own[name] != plain[name]}
+
 
 FORMS = (
-    Form("full", {}),
+    Form("full", {"causal": False, "window": None, "mask": False, "kv_lengths": None}),
     Form("causal", {"causal": True}),
     Form("causal, fewer queries than keys", {"causal": True, "seq_q": 128}),
     Form("causal, top-left", {"causal": True, "causal_alignment": "top-left", "seq_q": 128}),
@@ -79,3 +86,47 @@ FORMS = (
     Form("bf16", {"dtype": "bf16"}),
 )
 """In the order of tables."""
+
+SMALLEST_TILE = 16
+"""Keys: fewer are few, and a number of keys that it does not divide is ragged."""
+
+
+def forms_of(problem: AttentionProblem) -> list[str]:
+    """Return the names of the forms that a problem has, whatever else it has and however large it is."""
+    own = _traits(problem).items()
+    return [form.name for form in FORMS if form.traits.items() <= own]
+
+
+def _traits(problem: AttentionProblem) -> Mapping[str, Hashable]:
+    """Return what kernels may treat specially about a problem, by name, whatever its sizes are."""
+    fields = (name for name in AttentionProblem.model_fields if name not in SIZES)
+    own_traits = {name: _trait(name, getattr(problem, name)) for name in fields}
+    shares_heads = problem.kv_heads < problem.heads
+    return own_traits | {
+        "head of K and V": "one" if shares_heads and problem.kv_heads == 1 else shares_heads,
+        "width": _width(problem.head_dim),
+        "V as wide": problem.head_dim_v == problem.head_dim,
+        "one query": problem.seq_q == 1,
+        "few keys": problem.seq_kv < SMALLEST_TILE,
+        "ragged": problem.seq_kv % SMALLEST_TILE > 0 and not problem.is_packed,
+        "more keys": problem.seq_kv > problem.seq_q,
+        "more queries": problem.seq_q > problem.seq_kv,
+    }
+
+
+def _trait(name: str, value: Any) -> Hashable:
+    """Return what matters of a field's value."""
+    if name.endswith("_axes"):
+        return tuple(axis in value for axis in "hqk")
+    if name == "scale":
+        return float(value > 0) - float(value < 0)
+    if name == "window":
+        return value is not None and tuple(side is not None for side in value)
+    return value if isinstance(value, bool | str) else value is not None
+
+
+def _width(head_dim: int) -> str:
+    """Return which kind of width of heads a number is: kernels pad some, and tile some otherwise."""
+    if head_dim < 16 or head_dim > 128:
+        return "narrow" if head_dim < 16 else "wide"
+    return "usual" if head_dim & (head_dim - 1) == 0 else "odd"

@@ -82,6 +82,8 @@ class Manifest(Part):
     """That file's name, without its folder."""
     profile: str | None = None
     """The profile of that file that was run."""
+    shard: str | None = None
+    """The part of the experiment that was run, `2/8`; None for all of it, or what `--only` chose."""
     named_by: tuple[str, ...] = ()
     """What the command line of another run names the cases by: the experiment's file and its profile, or
     `--bundle` and its folder; absolute paths reduced as in the command."""
@@ -94,7 +96,7 @@ class Manifest(Part):
     planned: tuple[str, ...] | None = None
     """Ids of all cases that were asked for, when it began or was resumed; None before they are known."""
     left_out: int = 0
-    """Cases of the experiment that were never asked for, because of `--only`."""
+    """Cases of the experiment that were never asked for, because of `--only` or `--shard`."""
     machine: Machine
     device: str
     """The processor in short (`device_name`)."""
@@ -170,11 +172,16 @@ def collect(
 
 
 def of_experiment(
-    experiment: "Experiment", cases: Iterable[Case], command: Sequence[str], named_by: Sequence[str] = ()
+    experiment: "Experiment",
+    cases: Iterable[Case],
+    command: Sequence[str],
+    named_by: Sequence[str] = (),
+    shard: str | None = None,
 ) -> Manifest:
     """Describe a run, or a build, of an experiment's cases that starts now.
 
-    `named_by` is what a command line names the cases by, if it is not the experiment.
+    `named_by` is what a command line names the cases by, if it is not the experiment.  `shard` says which
+    part of the experiment they are.
     """
     manifest = collect(
         experiment.name, experiment.question, experiment.text, list(command), source_name=experiment.path
@@ -186,6 +193,7 @@ def of_experiment(
     update = {
         "gpus": tuple(gpus),
         "profile": experiment.profile,
+        "shard": shard,
         "named_by": words,
         "plugin_code": plugin_code(cases),
         "limits": experiment.limits.model_dump(),

@@ -37,6 +37,9 @@ CASES = [
 ]
 
 
+pytestmark = pytest.mark.usefixtures("built_here")
+
+
 def outputs_after_a_change(code: Executable, problem: AttentionProblem) -> tuple[np.ndarray, np.ndarray]:
     """Return the output of a call that was given other inputs, and that of one bound to them."""
     inputs = make_inputs(problem)

@@ -63,6 +63,8 @@ def test_in_an_experiment(capsys: pytest.CaptureFixture[str], calls: Calls, comm
             ["list", "figures", "--profile", "cpu"],
             "--profile: found 'cpu', expected none: it is for 'list cases EXPERIMENT'",
         ),
+        (["run", "trial", "--shard", "3/2"], "--shard: found '3/2', expected I/N with I from 1 to N, "),
+        (["build", "trial", "--shard", "1/3"], "--shard 1/3: the cases are 2 groups, each timed together; "),
         (["run", "trial", "--fast"], "No such option: --fast (see 'harness run --help')"),
         (["run", "trial", "--jobs", "0"], "Invalid value for '--jobs': "),
         (["list", "variant"], "Invalid value for 'what': 'variant' is not one of 'variants', "),

@@ -46,6 +46,16 @@ class TestRun:
         assert {case.problem.seq_q for case in calls.runs[0]["cases"]} == {32}
         assert capsys.readouterr().err.startswith("harness: profile cpu of trial: 2 cases\n")
 
+    @pytest.mark.parametrize("command", ["run", "check"])
+    def test_a_shard_is_a_part_of_what_is_chosen_and_is_named(
+        self, calls: Calls, capsys: pytest.CaptureFixture[str], command: str
+    ) -> None:
+        for number in (1, 2):
+            assert main([command, "trial", "--only", "variant=flash", "--shard", f"{number}/2"]) == 0
+        assert sorted(call["cases"][0].problem.seq_q for call in calls.runs) == [64, 128]
+        assert [(len(call["cases"]), call["shard"]) for call in calls.runs] == [(1, "1/2"), (1, "2/2")]
+        assert capsys.readouterr().err.splitlines()[0] == "harness: shard 1/2 of trial: 1 of 2 cases"
+
     def test_an_interruption_says_how_to_go_on(
         self, calls: Calls, capsys: pytest.CaptureFixture[str]
     ) -> None:

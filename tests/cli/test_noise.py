@@ -16,13 +16,13 @@ def test_copies_are_timed_for_as_long_as_asked(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(machine_noise, "COPIES", 1)
-    experiment = machine_noise._experiment(2.0)
+    experiment = machine_noise._experiment(0.5)
     timing = experiment.timing.model_copy(update={"starts": 2})
     monkeypatch.setattr(
         machine_noise, "_experiment", lambda _: experiment.model_copy(update={"timing": timing})
     )
-    monkeypatch.setattr("harness.cli.noise.LEAST_SECONDS", 1.0)
-    assert main(["doctor", "--noise", "--seconds", "2", "--plain"]) == 0
+    monkeypatch.setattr("harness.cli.noise.LEAST_SECONDS", 0.5)
+    assert main(["doctor", "--noise", "--seconds", "0.5", "--plain"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(re.findall(r"[\d.]+ \[[\d.]+, [\d.]+\]", lines[-2])) == 1
     assert re.match(r"smallest difference worth claiming: [\d.]+%, of one thread on the CPU", lines[-1])

@@ -99,6 +99,7 @@ def test_a_run_notes_what_names_its_experiment_wherever_it_was_started(tmp_path,
         assert named_by == ("experiments/sweep.toml", "--profile", "small")
     monkeypatch.chdir(tmp_path)
     assert of_experiment(load_experiment(file), [], command).named_by == ("here/experiments/sweep.toml",)
+    assert of_experiment(load_experiment(file), [], command, shard="2/8").shard == "2/8"
     bundle = ("--bundle", str(tmp_path / "built"))
     assert of_experiment(load_experiment(file), [], command, bundle).named_by == ("--bundle", "built")
 

@@ -80,6 +80,9 @@ EVERY_RUN = [
 ALL = [(variant, form) for variant in ("flash", "unfused", "naive") for form in FORMS]
 
 
+pytestmark = pytest.mark.usefixtures("built_here")
+
+
 def assert_right(problem: AttentionProblem, variant: str) -> None:
     assert plugins.variant(variant).supports(problem, "cpu") is None
     for distribution in ("normal", "negative-logits", "minus-infinity-columns"):

@@ -14,7 +14,7 @@ from harness.bench.comparing.comparison import Comparison, compare_runs
 from harness.bench.comparing.turns import NAMES, run_in_turn
 from harness.bench.comparing.verdicts import Margins
 from harness.bench.running.context import RunSettings
-from harness.bench.running.progress import Observer, failure_lines, result_line
+from harness.bench.running.progress import Observer, result_line
 from harness.bench.running.revision import Revision
 from harness.bench.running.runner import started_run
 from harness.bench.running.time_spent import START_UP, TimeSpent, described, seconds_of_this_process
@@ -73,8 +73,8 @@ class RunOfRevision(Observer):
     def finished(self, case: Case, result: Result) -> None:
         """Tell what has become of a case, and why."""
         self._tell(f"{self._name}: {result_line(case, result)}")
-        for line in failure_lines(result):
-            self._tell(f"  {line}")
+        if result.reason:
+            self._tell(f"  {result.phase}: {result.reason}")
 
     def kept(self, case: Case, result: Result) -> None:
         """Tell that an earlier row stands."""

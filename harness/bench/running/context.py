@@ -52,6 +52,8 @@ class RunSettings:
     """What this process has done before."""
     revision: Revision | None = None
     """What workers build, check and run instead of what this process would."""
+    shard: str | None = None
+    """Which part of the experiment this is, `2/8`, where other runs have the rest."""
 
     @property
     def sources(self) -> tuple[Path, ...]:

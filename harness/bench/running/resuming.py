@@ -46,9 +46,9 @@ def _refusal(run: RunFolder, whole: Collection[str], now: Manifest, *, timed: bo
     """Return what keeps a run from going on, or None.
 
     Times and peaks of two machines, or of one with more or fewer of its cores, do not belong into one run,
-    nor do two profiles.  A run that has no case of the experiment is of another one of that name.  A check
-    would lose the times of what has changed since.  Keys of what came in a bundle name the code that built
-    it, and not that which runs it.
+    nor do two profiles, or two shards.  A run that has no case of the experiment is of another one of that
+    name.  A check would lose the times of what has changed since.  Keys of what came in a bundle name the
+    code that built it, and not that which runs it.
     """
     manifest = run.manifest
     if not is_of_this_machine(manifest):
@@ -56,6 +56,8 @@ def _refusal(run: RunFolder, whole: Collection[str], now: Manifest, *, timed: bo
         return f"a run of another machine: {machine}"
     if manifest.profile != now.profile:
         return f"a run of another profile: {manifest.profile or 'none'}"
+    if manifest.shard != now.shard:
+        return f"a run of another shard: {manifest.shard or 'none'}"
     if _planned(run).isdisjoint(whole):
         return f"a run without any case of this experiment: {run.run}"
     if not timed and _has_times(run):

@@ -73,6 +73,7 @@ def run_experiment(
     dump: Path | None = None,
     counters: bool = False,
     start_up_s: float = 0.0,
+    shard: str | None = None,
 ) -> RunSummary:
     """Build, check and, if `timed` and the experiment allows it, time these cases of the experiment.
 
@@ -88,14 +89,15 @@ def run_experiment(
 
     Wrong outputs go into the folder `dump`, if there is one, beside what was expected.  With `counters` the
     hardware counters of timed cases are read, see `harness.bench.running.counting`.  `start_up_s` is how long
-    this process was there before, which counts as a part of the run's time.
+    this process was there before, which counts as a part of the run's time.  `shard` says which part of the
+    experiment the cases are, where others run the rest.
 
     Raises `InputError` when `out` cannot be written, a journal cannot be read, another process goes on with
     the run, or the system allows too few open files, and `StorageError` when a disk is full or cannot be
     written: the cases in flight have no row then.  After Ctrl-C, SIGTERM or SIGHUP all workers are killed,
     the tables are written, and `RunInterrupted`, a `KeyboardInterrupt`, goes on.
     """
-    settings = RunSettings(timed, jobs, cache_root, bundle, dump, counters, start_up_s)
+    settings = RunSettings(timed, jobs, cache_root, bundle, dump, counters, start_up_s, shard=shard)
     try:
         with started_run(experiment, cases, settings, out, resume, observer, command) as context:
             forecast = _forecast(context, cases)
@@ -272,7 +274,7 @@ def _open_folder(
     """Return the locked folder of the run that goes on, or of a new one, with these cases in its plan."""
     bundle = settings.bundle
     named_by = () if bundle is None else bundle.command_words
-    described = manifest.of_experiment(experiment, cases, command, named_by)
+    described = manifest.of_experiment(experiment, cases, command, named_by, settings.shard)
     if bundle is not None:
         described = described.model_copy(update={"built": bundle.index.manifest})
     if settings.revision is not None:

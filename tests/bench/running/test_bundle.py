@@ -49,9 +49,9 @@ keep_outputs = true
 [timing]
 interval = 0.9
 min_sample_s = 0.001
-min_rounds = 6
-max_rounds = 6
-starts = 2
+min_rounds = 3
+max_rounds = 3
+starts = 1
 
 [figures.matrix]
 """
@@ -155,7 +155,7 @@ def test_a_device_times_what_a_bundle_brings(folder: Path, tmp_path: Path) -> No
     assert rows.loc["flash", "status"] == "passed", rows.loc["flash", "reason"]
     assert rows.loc["flash", "time_s"] > 0
     assert rows.loc["flash", "launch_s"] > 0
-    assert rows.loc["flash", "samples"] == 6
+    assert rows.loc["flash", "samples"] == 3
     assert rows.loc["flash", "speedup"] > 0
     manifest = json.loads(next(tmp_path.glob("bundled/*/manifest.json")).read_text())
     assert manifest["built"]["source"] == EXPERIMENT

@@ -355,9 +355,9 @@ def test_rounds_of_other_cases_and_keys_are_not_taken_up(finished: RunSummary, t
     journal = finished.folder / "rounds.jsonl"
     rounds = [json.loads(line) for line in journal.read_text().splitlines()]
     journal.write_text("".join(json.dumps({**taken, "group": "another"}) + "\n" for taken in rounds))
-    summary = run(experiment(), tmp_path, resume=True)
+    summary = run(experiment(), tmp_path, cases=experiment().cases()[:2], resume=True)
     assert len(RunFolder.open(finished.folder).rounds()) == 2 * len(rounds)
-    assert [row.samples for row in summary.results[:2]] == [4, 4]
+    assert [row.samples for row in summary.results] == [4, 4]
 
 
 @pytest.mark.sweep

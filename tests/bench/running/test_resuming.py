@@ -151,13 +151,13 @@ def test_a_run_of_another_experiment_of_the_same_name_does_not_go_on(tmp_path: P
     assert "a run without any case of this experiment" in why_none(tmp_path)
 
 
-def test_a_run_of_another_profile_does_not_go_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("part", "name"), [("profile", "cpu"), ("shard", "2/8")])
+def test_a_run_of_another_profile_or_shard_does_not_go_on(tmp_path: Path, part: str, name: str) -> None:
     run = make_run(tmp_path, "abcd", finished="a")
-    write_manifest(run, profile="cpu")
+    write_manifest(run, **{part: name})
     assert resumed(tmp_path) is None
-    assert why_none(tmp_path) == " (a run of another profile: cpu)"
-    found = resumed(tmp_path, profile="cpu")
-    assert found == run.run
+    assert why_none(tmp_path) == f" (a run of another {part}: {name})"
+    assert resumed(tmp_path, **{part: name}) == run.run
 
 
 def test_progress_counts_the_planned_cases_that_have_rows(tmp_path: Path) -> None:

@@ -50,6 +50,10 @@ ROWS = {
 }
 
 
+DRAWN = ("untimed", "places-only-where-failed")
+"""Rows of which figures are drawn, over each axis."""
+
+
 def prepared(rows: Sequence[Result]) -> pd.DataFrame:
     without_threads = [
         row if row.status is Status.CRASHED else row.model_copy(update={"threads": None}) for row in rows
@@ -78,9 +82,19 @@ OTHERS = ("speedup", "device")
 """Values that follow from others."""
 
 
-@pytest.mark.parametrize("name", FIGURES)
-@pytest.mark.parametrize("rows", ROWS)
-def test_a_figure_is_drawn_or_says_why_not(name: str, rows: str) -> None:
+OVER_SIZES = ("speedup", "operations", "memory", "error_growth")
+"""Figures whose axes are those of `throughput`."""
+
+
+@pytest.mark.parametrize(
+    ("rows", "name"),
+    [
+        pytest.param(rows, name, marks=[pytest.mark.sweep] * (rows in DRAWN and name in OVER_SIZES))
+        for rows in ROWS
+        for name in FIGURES
+    ],
+)
+def test_a_figure_is_drawn_or_says_why_not(rows: str, name: str) -> None:
     figure, frame = plugins.load("figure", name), prepared(ROWS[rows])
     for chosen in settings_of(figure):
         with suppress(NothingToDraw):

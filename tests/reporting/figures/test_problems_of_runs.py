@@ -7,6 +7,7 @@ import pytest
 from drawings import caption as caption_of
 from drawings import headings
 from matplotlib.figure import Figure as Drawing
+from sweeps import sweep
 from synthetic_results import example_manifest, make_result
 
 from harness import plugins
@@ -51,6 +52,9 @@ MEASURED: dict[str, Any] = {
 """What every figure can draw."""
 
 
+FIGURES = sorted({*plugins.names("figure")} - {"matrix"})
+
+
 def row(run: str, **fields: Any) -> Result:
     return make_result(experiment=run, case=f"{run} {fields}", **{**MEASURED, **fields})
 
@@ -84,7 +88,7 @@ def test_problems_of_different_runs_have_panels_of_their_own(column: str) -> Non
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("name", sorted({*plugins.names("figure")} - {"matrix"}))
+@pytest.mark.parametrize("name", sweep(FIGURES, but=["throughput", "bounds", "memory"]))
 @pytest.mark.parametrize("column", ["threads", pytest.param("softcap", marks=pytest.mark.sweep)])
 def test_every_figure_tells_runs_apart(column: str, name: str) -> None:
     drawing = draw(plugins.load("figure", name), differing(column))
