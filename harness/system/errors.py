@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from harness.artifact.reached_stages import ReachedStage
 
 MOST_LINES = 40
-"""Mistakes that are told one by one."""
 
 
 class HarnessError(Exception):
@@ -51,10 +50,10 @@ class UnfinishedError(StorageError):
 
 
 class RunInterrupted(KeyboardInterrupt):
-    """Ctrl-C ended a run, or several in turn; says how far it had come."""
+    """Ctrl-C ended a run; says how far it had come."""
 
-    def __init__(self, finished: int, planned: int, of_what: str = "case") -> None:
-        super().__init__(f"{finished} of {counted(planned, of_what)} finished")
+    def __init__(self, finished: int, planned: int) -> None:
+        super().__init__(f"{finished} of {counted(planned, 'case')} finished")
 
 
 class StoppedError(HarnessError):
@@ -149,10 +148,7 @@ def raised_in(place: str) -> Iterator[None]:
 
 @contextmanager
 def memory_for(what: str) -> Iterator[None]:
-    """Raise `OutOfMemoryError` where what is done in here gets no memory.
-
-    `what` says what takes how much, "the output takes 3 GB".
-    """
+    """Raise `OutOfMemoryError` where what is done in here gets no memory."""
     try:
         yield
     except MemoryError as error:

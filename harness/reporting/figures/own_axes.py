@@ -33,10 +33,7 @@ def own_axes() -> list[Axes]:
 def label_axes(
     all_axes: Sequence[Axes], headings: Sequence[str], legend: Mapping[str, Any], labels: tuple[str, str]
 ) -> None:
-    """Write headings, labels and a legend as a drawing has them, all panels on one vertical scale.
-
-    Raises `InputError` unless there are axes for each panel.
-    """
+    """Write headings, labels and a legend as a drawing has them, all panels on one vertical scale."""
     if len(all_axes) != len(headings):
         named = "; ".join(filter(None, headings))
         raise InputError(
