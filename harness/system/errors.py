@@ -7,9 +7,9 @@ one case, whose row then carries the reason.
 import errno
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.system.plurals import counted
 
@@ -51,10 +51,11 @@ class UnfinishedError(StorageError):
 
 
 class RunInterrupted(KeyboardInterrupt):
-    """Ctrl-C ended a run, or several in turn; says how far it had come."""
+    """Ctrl-C ended a run, or several in turn; says how far it had come, and has the rows so far."""
 
-    def __init__(self, finished: int, planned: int, of_what: str = "case") -> None:
-        super().__init__(f"{finished} of {counted(planned, of_what)} finished")
+    def __init__(self, rows: Collection[Any], planned: int, of_what: str = "case") -> None:
+        super().__init__(f"{len(rows)} of {counted(planned, of_what)} finished")
+        self.rows = list(rows)
 
 
 class StoppedError(HarnessError):
