@@ -98,8 +98,20 @@ def compared_in_turn(
             )
         except RunInterrupted as interruption:
             raise StoppedError(str(interruption)) from interruption
-    asked = [word for word in sys.argv[1:] if word != "--resume"]
-    return replace(comparison, made_by=("harness", *asked, "--budget", f"{4 * budget_s:g}"))
+    asked = _without_values(sys.argv[1:], ("--only", "--budget"))
+    again = [word for word in asked if word != "--resume"]
+    return replace(comparison, made_by=("harness", *again, "--budget", f"{4 * budget_s:g}"))
+
+
+def _without_values(words: Sequence[str], options: Sequence[str]) -> list[str]:
+    """Return the words of a command without these options and their values."""
+    kept: list[str] = []
+    is_value = False
+    for word in words:
+        if not is_value and word.partition("=")[0] not in options:
+            kept.append(word)
+        is_value = not is_value and word in options
+    return kept
 
 
 def tell_comparison(comparison: "Comparison", markdown_file: Path | None, json_file: Path | None) -> None:

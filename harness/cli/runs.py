@@ -115,6 +115,10 @@ def executed(
             shard=options.shard,
         )
     except RunInterrupted as interruption:
+        if junit is not None:
+            from harness.reporting.junit import write_junit
+
+            write_junit(interruption.rows, junit)
         # typer keeps nothing of a KeyboardInterrupt but its exit status
         raise StoppedError(str(interruption)) from interruption
     return plan, summary

@@ -1,9 +1,10 @@
 """The table that a person asks for, `variant,dtype by seq`: its words, its cells, its files."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,14 @@ from harness.experiment.condition import parse_condition
 from harness.reporting.csv_tables import full_csv
 from harness.reporting.distinct import is_of_numbers, numbered
 from harness.reporting.figures.base import WHERE_NAMES, FigureSettings, NothingToDraw, choose_rows
-from harness.reporting.frames import PROBLEM_COLUMNS, RUN_COLUMNS, in_words, several_values, units_of
+from harness.reporting.frames import (
+    PROBLEM_COLUMNS,
+    RUN_COLUMNS,
+    in_words,
+    renamed,
+    several_values,
+    units_of,
+)
 from harness.reporting.grids import Row, Value, flat, grid_of, outcome
 from harness.reporting.latex import grid_latex
 from harness.reporting.panel_tables import marks_explained, marks_of
@@ -103,9 +111,16 @@ class AskedTable:
 
 
 def asked_table(
-    frame: pd.DataFrame, asked: str, values: Sequence[str] = (), where: str | None = None
+    frame: pd.DataFrame,
+    asked: str,
+    values: Sequence[str] = (),
+    where: str | None = None,
+    names: Mapping[str, str] = MappingProxyType({}),
 ) -> AskedTable:
-    """Return the table `ROWS by COLUMNS` of a prepared frame's rows that a condition leaves."""
+    """Return the table `ROWS by COLUMNS` of a prepared frame's rows that a condition leaves.
+
+    `names` are what variants and series are called in it.
+    """
     rows, columns = _names(asked)
     for name in (*rows, *columns):
         if name not in frame:
@@ -114,6 +129,9 @@ def asked_table(
     each = [_value(chosen, name) for name in values or ("throughput",)]
     shown = list({value.header: value for value in each}.values())
     _require_one_row_a_cell(chosen, [*rows, *columns])
+    if names:
+        variants = chosen["variant"].astype(str).replace(dict(names))
+        chosen = renamed(chosen, names).assign(variant=variants)
     texts = grid_of(chosen, rows, columns, shown)
     words = [*rows, *(["by", *columns] if columns else []), *(value.name for value in shown)]
     return AskedTable(

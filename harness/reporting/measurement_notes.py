@@ -30,7 +30,7 @@ def measurement_notes(frame: pd.DataFrame) -> Iterator[str]:
     wide = sum(map(has_wide_interval, records(timed)))
     if wide:
         yield (
-            f"Intervals wider than half of their value, for which budget_s was too small: {wide} of "
+            f"Times whose interval is wider than half of them, for which budget_s was too small: {wide} of "
             f"{counted(len(timed), 'row')}"
         )
     single = int((timed["starts"].fillna(1) == 1).sum())

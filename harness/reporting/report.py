@@ -32,7 +32,7 @@ from harness.reporting.panel_tables import (
     rich_panel,
 )
 from harness.reporting.published.alone import published_alone
-from harness.reporting.runs import Runs, read_runs, with_names
+from harness.reporting.runs import Runs, names_of, read_runs, with_names
 from harness.reporting.summary_columns import summary_title
 from harness.reporting.summary_text import figures_markdown, summary_markdown
 from harness.reporting.tables import rich_table, summarize
@@ -168,7 +168,8 @@ def tabulate(
 ) -> list[Path]:
     """Print the table of runs that somebody asks for, `variant by seq`, write it, and return its files."""
     runs = read_runs(folders, labels)
-    folder, table = _report_folder(runs, out), asked_table(runs.frame, asked, values, where)
+    folder = _report_folder(runs, out)
+    table = asked_table(runs.frame, asked, values, where, names_of(runs.figures))
     with _written_to(folder, runs):
         folder.mkdir(parents=True, exist_ok=True)
         files = table.write(folder)

@@ -117,12 +117,18 @@ def _unfinished(run: RunFolder, rows: pd.DataFrame) -> list[str]:
 
 
 def with_names(runs: Runs, figures: Mapping[str, Mapping[str, Any]]) -> Runs:
-    """Return runs whose series are called as figures call them; of several names the first one counts."""
+    """Return runs whose series are called as figures call them."""
+    names = names_of(figures)
+    return replace(runs, frame=renamed(runs.frame, names)) if names else runs
+
+
+def names_of(figures: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Return what figures call variants and series; of several names the first one counts."""
     names: dict[str, str] = {}
     for settings in figures.values():
         of_figure = settings.get("names")
         names = {**of_figure, **names} if isinstance(of_figure, dict) else names
-    return replace(runs, frame=renamed(runs.frame, names)) if names else runs
+    return names
 
 
 def _equal_code(frame: pd.DataFrame) -> list[str]:

@@ -104,7 +104,7 @@ def is_unclear(low: object, high: object) -> bool:
 
 
 WIDE = "‡"
-WIDE_NOTE = f"{WIDE} an interval is wider than half of its value: give it a larger budget_s"
+WIDE_NOTE = f"{WIDE} the interval of its time is wider than half of the time: give it a larger budget_s"
 WIDEST = 0.5
 """Width of an interval over its value above which a row is marked."""
 

@@ -7,9 +7,9 @@ one case, whose row then carries the reason.
 import errno
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.system.plurals import counted
 
@@ -50,10 +50,11 @@ class UnfinishedError(StorageError):
 
 
 class RunInterrupted(KeyboardInterrupt):
-    """Ctrl-C ended a run; says how far it had come."""
+    """Ctrl-C ended a run, or several in turn; says how far it had come, and has the rows so far."""
 
-    def __init__(self, finished: int, planned: int) -> None:
-        super().__init__(f"{finished} of {counted(planned, 'case')} finished")
+    def __init__(self, rows: Collection[Any], planned: int) -> None:
+        super().__init__(f"{len(rows)} of {counted(planned, 'case')} finished")
+        self.rows = list(rows)
 
 
 class StoppedError(HarnessError):

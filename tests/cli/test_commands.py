@@ -59,7 +59,7 @@ class TestRun:
     def test_an_interruption_says_how_to_go_on(
         self, calls: Calls, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        calls.interruption = RunInterrupted(0, 28)
+        calls.interruption = RunInterrupted([], 28)
         assert main(["run", "trial", "--only", "seq=64"]) == 130
         assert capsys.readouterr().err == (
             "harness: interrupted, 0 of 28 cases finished; continue with: "
@@ -120,6 +120,11 @@ class TestCheck:
     def test_junit_is_written_even_when_a_case_fails(self, calls: Calls) -> None:
         calls.results = [failed_result()]
         assert main(["check", "trial", "--junit", "out/junit.xml"]) == 1
+        assert '<failure type="crashed"' in Path("out/junit.xml").read_text()
+
+    def test_an_interruption_leaves_the_junit_of_what_has_ended(self, calls: Calls) -> None:
+        calls.interruption = RunInterrupted([failed_result()], 28)
+        assert main(["check", "trial", "--junit", "out/junit.xml"]) == 130
         assert '<failure type="crashed"' in Path("out/junit.xml").read_text()
 
 

@@ -8,6 +8,7 @@ import pytest
 from synthetic_results import WriteRun, make_result
 
 from harness.__main__ import main
+from harness.reporting.report import tabulate
 from harness.results.result import Result
 from harness.system.status import Status
 
@@ -47,6 +48,14 @@ def test_a_table_is_printed_and_written_and_nothing_else(
     assert ["unfused", "64.0", "256", "1020"] in lines
     assert ["flash", "≈2.00", "≈2.00", "crashed"] in lines
     assert "| unfused | 64.0 | 256 | 1020 |" in written(folder, "md")
+
+
+def test_series_are_called_as_the_experiment_names_them(write_run: WriteRun) -> None:
+    source = '[figures]\nthroughput = { names = { flash = "Ours" } }\n'
+    folder = write_run(rows(), source)
+    table = tabulate([folder], "variant by seq", where="seq == 64")[0].read_text()
+    assert "Ours" in table
+    assert "flash" not in table
 
 
 def test_numbers_are_unrounded_in_the_unit_that_was_asked_for(write_run: WriteRun) -> None:

@@ -30,7 +30,7 @@ def test_the_terminal_shows_variants_and_lengths(write_run: WriteRun) -> None:
     lines = [line.split() for line in text.splitlines()]
     assert ["variant", "256", "512"] in lines
     assert ["unfused", "67.1‡", "53.7†"] in lines
-    assert "‡ an interval is wider than half of its value" in text
+    assert "‡ the interval of its time" in text
     assert ["flash", "134", "(2.00×)", "unsupported"] in lines
     assert "† measured while others used the machine" in text
     assert "≈" not in text

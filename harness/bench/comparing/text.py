@@ -85,7 +85,8 @@ def plain_lines(comparison: Comparison) -> Iterator[str]:
 
 def markdown(comparison: Comparison) -> str:
     """Return a comparison in Markdown."""
-    verdict = "worse" if comparison.is_worse else "not decided" if comparison.fails else "not worse"
+    is_undecided = len(comparison.having(Outcome.AMBIGUOUS)) > 0
+    verdict = "worse" if comparison.is_worse else "not decided" if is_undecided else "not worse"
     parts = [f"## {markdown_text(comparison.new.experiment)}: {verdict}", markdown_text(headline(comparison))]
     parts += [f"- {markdown_text(note)}" for note in (*power_lines(comparison), *comparison.notes)]
     for title, lines in sections(comparison):

@@ -154,7 +154,7 @@ def started_run(
         try:
             yield context
         except KeyboardInterrupt as interruption:
-            raise RunInterrupted(len(context.rows), len(cases)) from interruption
+            raise RunInterrupted(context.rows.values(), len(cases)) from interruption
 
 
 @contextlib.contextmanager
@@ -225,7 +225,7 @@ def _interruption(context: RunContext, planned: int) -> Callable[..., None]:
     def interrupted(kind: object, error: BaseException | None, trace: object) -> None:
         context.ending.ended()
         if context.ending.asked and not isinstance(error, RunInterrupted):
-            raise RunInterrupted(len(context.rows), planned) from error
+            raise RunInterrupted(context.rows.values(), planned) from error
 
     return interrupted
 

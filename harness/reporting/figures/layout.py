@@ -138,7 +138,8 @@ def new_drawing(
     from matplotlib.figure import Figure as Drawing
 
     if on_axes := own_axes():
-        label_axes(on_axes, [panel.heading for panel in grid.panels], legend or {}, labels)
+        headings = [panel.heading for panel in grid.panels]
+        label_axes(on_axes, headings, legend or {}, labels, scales or [0] * len(headings))
         return cast("Drawing", on_axes[0].get_figure(root=True)), on_axes
     width = settings.inches
     text = wrap(" ".join([*notes, caption]), width - 0.15, CAPTION_SIZE) if settings.caption else ""

@@ -31,22 +31,28 @@ def own_axes() -> list[Axes]:
 
 
 def label_axes(
-    all_axes: Sequence[Axes], headings: Sequence[str], legend: Mapping[str, Any], labels: tuple[str, str]
+    all_axes: Sequence[Axes],
+    headings: Sequence[str],
+    legend: Mapping[str, Any],
+    labels: tuple[str, str],
+    scales: Sequence[int],
 ) -> None:
-    """Write headings, labels and a legend as a drawing has them, all panels on one vertical scale."""
+    """Write headings, labels and a legend as a drawing has them; panels of one number share a scale."""
     if len(all_axes) != len(headings):
         named = "; ".join(filter(None, headings))
         raise InputError(
             f"ax: found {len(all_axes)} axes, expected {len(headings)}, for each panel its own"
             f"{f' ({named})' if named else ''}; where leaves fewer"
         )
-    for axes, heading in zip(all_axes, headings, strict=True):
+    first_of: dict[int, Axes] = {}
+    for axes, heading, scale in zip(all_axes, headings, scales, strict=True):
         axes.set_title(heading or axes.get_title())
         axes.set_xlabel(labels[0])
         axes.set_ylabel(labels[1])
         is_alone = len(axes.get_shared_y_axes().get_siblings(axes)) == 1
-        if axes is not all_axes[0] and is_alone:
-            axes.sharey(all_axes[0])
+        first = first_of.setdefault(scale, axes)
+        if axes is not first and is_alone:
+            axes.sharey(first)
     for name, handle in legend.items():
         handle.set_label(name)
     if legend:

@@ -20,6 +20,8 @@ QUANTITIES = {
     "occupancy": ("occupancy\n(%)", 100.0),
     "code_bytes": ("code\n(KiB)", 1 / 1024),
 }
+FLAWS = ("scratch_bytes", "bank_conflicts", "narrow_loads")
+"""Of them, those that good code has none of."""
 
 
 class Resources(StackedFigure):
@@ -37,9 +39,9 @@ class Resources(StackedFigure):
         return list(QUANTITIES)
 
     def stacks(self, rows: pd.DataFrame, settings: RowSettings) -> list[Stack]:
-        """Return a bar for each quantity that any row has."""
+        """Return a bar for each quantity that any row has; what should be 0 and is has none."""
         return [
             Stack({column: column}, title, factor)
             for column, (title, factor) in QUANTITIES.items()
-            if rows[column].notna().any()
+            if rows[column].notna().any() and not (column in FLAWS and rows[column].fillna(0).eq(0).all())
         ]

@@ -11,6 +11,7 @@ from harness.problem.attention_problem import FLOP_CONVENTION
 from harness.reporting.captions import FIXED_LENGTH, LONGER
 from harness.reporting.frames import PROBLEM_COLUMNS, RUN_COLUMNS, RUN_LABEL
 from harness.reporting.published.table import PlainMask, points_of_file, points_of_package
+from harness.system.errors import InputError
 from harness.system.plurals import counted
 
 if TYPE_CHECKING:
@@ -50,11 +51,20 @@ def published_points(
 def named(
     points: pd.DataFrame, devices: Sequence[str] | None, implementations: Sequence[str] | None
 ) -> pd.DataFrame:
-    """Return the points whose device and implementation contain one of the given words each."""
+    """Return the points whose device and implementation contain one of the given words each.
+
+    Raises `InputError` where none does: the setting is then a mistake, or of other points.
+    """
     for key, words in (("device", devices), ("implementation", implementations)):
         if words is not None:
-            names = points[key].astype(object).fillna("").str.casefold()
-            points = points[[any(word.casefold() in name for word in words) for name in names]]
+            names = points[key].astype(object).fillna("").astype(str)
+            pattern = "|".join(map(re.escape, words))
+            chosen = points[names.str.contains(pattern, case=False, regex=True)]
+            if chosen.empty:
+                there = ", ".join(sorted({name for name in names if name})) or "none"
+                asked = ", ".join(words)
+                raise InputError(f"published_{key}s: found {asked}, expected words of these names: {there}")
+            points = chosen
     return points
 
 

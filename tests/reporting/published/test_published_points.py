@@ -13,6 +13,7 @@ from harness.reporting.published.points import (
     sources,
 )
 from harness.results.frame import results_frame
+from harness.system.errors import InputError
 
 OF_THE_PAPER: dict[str, Any] = {"batch": 16, "heads": 32, "kv_heads": 32, "dtype": "f16", "head_dim": 64}
 
@@ -46,6 +47,11 @@ def matches(**fields: Any) -> pd.DataFrame:
     seq, head_dim = values.pop("seq", 1024), values.pop("head_dim")
     row = make_result("flash", seq, head_dim, time_s=1.0, **values)
     return matching(prepare(results_frame([row])), published_points())
+
+
+def test_names_that_no_point_has_are_a_mistake() -> None:
+    with pytest.raises(InputError, match=r"published_devices: found Z100, .*NVIDIA H100"):
+        published_points(devices=["Z100"])
 
 
 def test_a_row_has_the_points_of_its_problem() -> None:
