@@ -43,26 +43,20 @@ _HOMES = {
     "Artifact": "harness.artifact.artifact",
     "AttentionProblem": "harness.problem.attention_problem",
     "BuildError": "harness.system.errors",
-    "BuiltArtifact": "harness.api",
     "Executable": "harness.artifact.artifact",
     "HarnessError": "harness.system.errors",
     "InputError": "harness.system.errors",
     "UnsupportedError": "harness.system.errors",
-    "attention": "harness.api",
-    "build": "harness.api",
-    "draw": "harness.api",
-    "load": "harness.api",
-    "run": "harness.api",
-    "tidy": "harness.api",
 }
+"""Where names are that can be had without all of `harness.api`, which has the others."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module 'harness' has no attribute {name!r}")
     import importlib
 
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    return getattr(importlib.import_module(_HOMES.get(name, "harness.api")), name)
 
 
 def __dir__() -> list[str]:

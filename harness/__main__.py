@@ -98,7 +98,6 @@ def _fail(*messages: str, status: int = BAD_INPUT) -> int:
 
 
 def _usage_message(error: typer.TyperException) -> str:
-    """Return what is wrong with the command line, and which help to read."""
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "harness"
     message = " ".join(error.format_message().replace("Value error, ", "").split()).removesuffix(".")

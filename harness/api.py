@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     Results = str | Path | pandas.DataFrame
 
 CACHED_EXECUTABLES = 32
-"""Executables that `attention` keeps loaded."""
 RUN_OF_FRAME = "harness.run"
 """Attribute of a table that says which folder it was loaded from."""
 
@@ -216,8 +215,7 @@ def run(
     from harness.artifact.cache import cache_root
     from harness.bench.running.progress import make_observer
     from harness.bench.running.runner import run_experiment
-    from harness.experiment.experiment import load_experiment
-    from harness.experiment.shipped import find_experiment
+    from harness.experiment.experiment import named_experiment
     from harness.results.output_folder import ensure_writable_folder
 
     filters = [only] if isinstance(only, str) else list(only or [])
@@ -227,7 +225,7 @@ def run(
     _require("resume", resume, bool, "True or False")
     _require("timed", timed, bool, "True or False")
     source = os.fspath(experiment)
-    plan = load_experiment(find_experiment(source), profile)
+    plan = named_experiment(source, profile)
     summary = run_experiment(
         plan,
         plan.cases(filters),
@@ -326,13 +324,11 @@ def _runs_of(run: "Results") -> "Runs":
 
 
 def _require(argument: str, value: object, kind: Any, expected: str) -> None:
-    """Raise `InputError` that names the argument for a value of another kind."""
     if not isinstance(value, kind):
         raise InputError(f"{argument}: found {shown(value)}, expected {expected}")
 
 
 def _mapping(params: Mapping[str, ParameterValue] | None) -> Mapping[str, ParameterValue]:
-    """Return a variant's parameters; raises `InputError` for what is no table of them."""
     _require("params", params, Mapping | None, "a dict of the variant's parameters")
     return params or {}
 

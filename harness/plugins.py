@@ -25,7 +25,6 @@ SETTINGS = {"variant": "parameters", "target": "options", "figure": "settings"}
 KINDS = {"variant": "harness.variants", "target": "harness.targets", "figure": "harness.figures"}
 
 CHIPS = TypeAdapter(dict[str, str])
-"""Each chip of a target and what it means."""
 
 
 @functools.cache
@@ -141,10 +140,7 @@ def load(kind: str, name: str) -> Any:
 
 @contextmanager
 def guarded(kind: str, name: str, failure: str) -> Iterator[None]:
-    """Raise `PluginError` that names a plugin for whatever its own code raises in here.
-
-    `failure` says what it cannot do then.  Errors that the harness raises on purpose stay.
-    """
+    """Raise `PluginError` that names a plugin for whatever its own code raises in here."""
     try:
         yield
     except HarnessError:
@@ -160,9 +156,17 @@ def asked(kind: str, name: str, what: str) -> AbstractContextManager[None]:
 
 
 def _declared(kind: str, name: str) -> str:
-    """Return what a plugin is called in messages: its name, and where it is."""
     entry = _registered(kind).get(name)
     return f"{kind} {name!r}" if entry is None else f"{kind} {name!r} ({entry.value})"
+
+
+def supports(variant_name: str, problem: Any, target_name: str) -> bool:
+    """Return whether a variant says that it supports a problem and target; one whose code fails does not."""
+    try:
+        with asked("variant", variant_name, "what it supports (supports)"):
+            return variant(variant_name).supports(problem, target_name) is None
+    except HarnessError:
+        return False
 
 
 def variant(name: str) -> "Variant":

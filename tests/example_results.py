@@ -1,11 +1,16 @@
 """Results, rounds and manifests for the tests of what stores and reads them."""
 
 import functools
+from pathlib import Path
 from typing import Any
 
+import pandas
+
 from harness.problem.attention_problem import AttentionProblem
+from harness.results.loading import different_runs, open_run
 from harness.results.manifest import Manifest, collect
 from harness.results.result import Result
+from harness.results.run_folder import tables_of
 from harness.results.timing_rounds import Round
 from harness.system.status import Status
 
@@ -57,6 +62,11 @@ def example_round(number: int = 0, **changes: Any) -> Round:
         "at": "2026-01-02T03:04:05+00:00",
     }
     return Round(**{**fields, **changes})
+
+
+def load(*paths: str | Path) -> pandas.DataFrame:
+    """The table of the runs in these folders."""
+    return tables_of(different_runs(open_run(Path(path)) for path in paths))
 
 
 @functools.cache

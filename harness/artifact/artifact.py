@@ -4,7 +4,7 @@ import importlib
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from harness.artifact.bound_call import Executable
 from harness.artifact.ranks import RanksExecutable
@@ -16,6 +16,7 @@ from harness.problem.ranks import problem_of_rank
 from harness.system.errors import HarnessError
 from harness.system.numbers import Count, Duration, Share
 from harness.system.storage.digests import DIGESTS_FILE, difference
+from harness.system.validation import FrozenModel
 
 ARTIFACT_FILE = "artifact.json"
 
@@ -25,10 +26,8 @@ EMULATING: dict[str, str] = {"emulator": "the emulator", "opencl": "OpenCL on th
 """Executors that stand in for a device, in words: they check its code, and measure nothing."""
 
 
-class Loader(BaseModel):
+class Loader(FrozenModel):
     """One way to run an artifact's code."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     executor: ExecutorName
     function: str
@@ -38,13 +37,10 @@ class Loader(BaseModel):
     distributions: tuple[str, ...] = ()
     """Those of which nothing is imported, by the names that they are installed by."""
     install: str | None = None
-    """What to install for them."""
 
 
-class StaticMetrics(BaseModel):
+class StaticMetrics(FrozenModel):
     """What is known of a build without running it; None is "not known for this kind of artifact"."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     registers: Count | None = None
     """Registers of a thread (vector registers of a lane, on AMD), the most of all kernels."""
@@ -68,21 +64,18 @@ class StaticMetrics(BaseModel):
     """Share of a multiprocessor's warps that it has room for, the least of all kernels."""
     intrinsics: str | None = None
     """Matrix instructions in the device code, joined with commas; `none` where it has none."""
-    instructions: dict[str, Count] = {}
+    instructions: dict[str, Count] = Field(default={})
     """Machine instructions in the code by class, all kernels together; empty where they are not known."""
     model: LoopModel | None = None
     """What bounds the kernel that multiplies matrices, in a model; nothing in it is measured."""
     code_bytes: Count | None = None
     workspace_bytes: Count | None = None
-    """Scratch memory that a call needs besides inputs and output."""
     flops_executed: Count | None = None
     """Matrix-product operations that the generated code executes, recomputation and hidden pairs included."""
 
 
-class Candidate(BaseModel):
+class Candidate(FrozenModel):
     """Other code for the same case: a device takes the fastest, see `harness.artifact.candidates`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     folder: str
     """Where its files lie in the artifact's folder."""
@@ -91,10 +84,8 @@ class Candidate(BaseModel):
     launch: dict[str, Any]
 
 
-class Artifact(BaseModel):
+class Artifact(FrozenModel):
     """A built case: a folder of files (binary, IR of every stage) described by its `artifact.json`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     case: Case
     key: str
@@ -106,11 +97,10 @@ class Artifact(BaseModel):
     """All ways to run it, the preferred ones first, where the machine that runs it decides; see
     `harness.targets.executors`."""
     metrics: StaticMetrics = StaticMetrics()
-    stage_seconds: dict[str, Duration] = {}
-    """Build time of each named stage."""
-    stage_files: dict[str, str] = {}
+    stage_seconds: dict[str, Duration] = Field(default={})
+    stage_files: dict[str, str] = Field(default={})
     """File in the folder that holds each stage's output."""
-    chosen: dict[str, ParameterValue] = {}
+    chosen: dict[str, ParameterValue] = Field(default={})
     """Values of parameters that the case leaves open, as they were chosen."""
     ranks: Annotated[int, Field(gt=0)] = 1
     """Ranks that execute the code, each on its share of the case's heads, see `harness.problem.ranks`."""
@@ -118,14 +108,12 @@ class Artifact(BaseModel):
     """Tokens of the pages that it finds keys and values in, see `harness.problem.pages`; None: of none."""
     is_padded: bool = False
     """Whether it computes packed sequences as a padded batch, see `harness.problem.padding`."""
-    launch: dict[str, Any] = {}
+    launch: dict[str, Any] = Field(default={})
     """What the loader needs: entry points, grid, workspace."""
     candidates: tuple[Candidate, ...] = ()
     """Other code that a device can choose; what these fields say is of the code that is taken without one."""
     code_folder: str = ""
-    """Where in the folder the code lies, if it is a candidate's."""
     why_not_run: str | None = None
-    """Why nothing here can run the code, where the executor is `none`."""
     refusal: str | None = None
     """What a toolchain said when it refused to go on: there are stages, but no code, and the case counts as
     unsupported."""
@@ -144,10 +132,7 @@ class Artifact(BaseModel):
         return self.model_copy(update={**changes, "code_folder": taken.folder, "candidates": ()})
 
     def load(self, folder: Path) -> Executable:
-        """Load the artifact's code into this process.
-
-        Raises `HarnessError` when files in the folder have changed since they were stored there.
-        """
+        """Load the artifact's code into this process; raises `HarnessError` where files have changed."""
         self.require_unchanged(folder)
         return self.load_unchanged(folder)
 

@@ -21,11 +21,9 @@ LAUNCHING = (
 )
 """Files and folders of this package that call machine code: a call can become slower by these alone."""
 PACKAGES = ("numpy", "llvmlite", "iree-base-runtime", "cuda-bindings", "intel-opencl-rt")
-"""Distributions that these call it through."""
 VARYING = ".vmfb"
 """The suffix of IREE's modules, which differ between builds of the same code."""
 PACKAGE = Path(__file__).parents[1]
-"""This package's folder."""
 
 
 def binary_digest(artifact: Artifact, folder: Path, package: Path = PACKAGE) -> str | None:
@@ -61,11 +59,12 @@ def _launching_digest(package: Path) -> str:
         for name in LAUNCHING
         if (package / name).exists()
     }
-    return digest([code, [_version(name) for name in PACKAGES]])
+    return digest([code, [installed_version(name) for name in PACKAGES]])
 
 
-def _version(distribution: str) -> str | None:
+def installed_version(distribution: str) -> str | None:
+    """Return a distribution's version; None where it is not installed, or its files do not say it."""
     try:
         return version(distribution)
-    except PackageNotFoundError:
+    except (PackageNotFoundError, TypeError, KeyError):
         return None

@@ -77,10 +77,7 @@ class BoundCall(ABC):
         return self.sample(min_seconds)
 
     def energy(self, seconds: float) -> float | None:
-        """Return the energy in J that a device takes for a call, over calls that follow one another so long.
-
-        By default None: nothing counts it.
-        """
+        """Return the energy in J that a device takes for a call, over calls in a row; None by default."""
         return None
 
 
@@ -115,11 +112,7 @@ class Executable(ABC):
         v: np.ndarray,
         **operands: Any,
     ) -> Any:
-        """Compute attention of q, k and v (shapes and dtype of the problem it was built for).
-
-        `operands` are a mask, a bias and sinks by name, where the problem has them.
-        Returns the output, or with a second one, such as the log-sum-exp of rows, a tuple of them.
-        """
+        """Compute attention of q, k and v (shapes and dtype of the problem it was built for)."""
         with self.turn():
             call = self.bind(Inputs(q=q, k=k, v=v, **operands))
             call.run()

@@ -3,7 +3,6 @@
 See `harness.system.storage.folder_store` for what happens when several processes build, fail or die.
 """
 
-import contextlib
 import functools
 import os
 from collections.abc import Callable
@@ -14,7 +13,7 @@ from pydantic import ValidationError
 
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
 from harness.system.errors import HarnessError, StorageError
-from harness.system.storage.folder_store import BUILDING, FolderStore
+from harness.system.storage.folder_store import FolderStore
 
 CACHE_DIR_VARIABLE = "HARNESS_CACHE_DIR"
 LIBRARIES = "emulator"
@@ -72,10 +71,7 @@ class ArtifactCache:
         """Build an artifact into the cache and return its folder.
 
         `build` gets an empty folder to build into.  It leaves the artifact's description there as
-        `artifact.json`, or returns the `Artifact` and has it written.  Of several processes that store the
-        same key at once, one wins and all return its folder.  A build that raises or is killed leaves
-        nothing that `find` returns.  Raises what `build` raises, and `StorageError` when the cache cannot be
-        written.
+        `artifact.json`, or returns the `Artifact` and has it written.  Else as `FolderStore.store`.
         """
 
         def fill(folder: Path) -> None:
@@ -90,51 +86,9 @@ class ArtifactCache:
             self._store.remove(stored)
         return self._store.store(key, fill)
 
-    def size(self) -> int:
-        """Return the bytes of all files of all artifacts."""
-        return sum(_bytes_below(folder) for folder in self._entries())
-
-    def prune(self, max_bytes: int) -> int:
-        """Remove the least recently used artifacts until at most `max_bytes` are left; return bytes freed."""
-        self._store.remove_abandoned()
-        entries = sorted((_last_use(folder), folder, _bytes_below(folder)) for folder in self._entries())
-        left = sum(size for _, _, size in entries)
-        freed = 0
-        for _, folder, size in entries:
-            if left - freed <= max_bytes:
-                break
-            self._store.remove(folder)
-            freed += size
-        return freed
-
-    def _entries(self) -> list[Path]:
-        others = (BUILDING, LIBRARIES)
-        try:
-            return [path for path in self.root.iterdir() if path.is_dir() and path.name not in others]
-        except FileNotFoundError:
-            return []
-
 
 def _is_described(folder: Path, key: str) -> bool:
-    """Whether a folder holds the artifact of this key and says so."""
     try:
         return Artifact.model_validate_json((folder / ARTIFACT_FILE).read_bytes()).key == key
     except (OSError, ValidationError):
         return False
-
-
-def _bytes_below(folder: Path) -> int:
-    """Return the bytes of the files below a folder; what another process removes meanwhile counts 0."""
-    total = 0
-    for path in folder.rglob("*"):
-        with contextlib.suppress(FileNotFoundError):
-            if path.is_file():
-                total += path.stat().st_size
-    return total
-
-
-def _last_use(folder: Path) -> float:
-    try:
-        return folder.stat().st_mtime
-    except FileNotFoundError:
-        return 0.0

@@ -10,7 +10,7 @@ from harness.artifact.wrapped import WrappedCall
 from harness.problem.arguments import ArrayLike, as_array, check_inputs
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs, laid_out
-from harness.problem.outputs import OUTPUT, why_unusable
+from harness.problem.outputs import why_unusable
 from harness.system.errors import HarnessError, InputError
 from harness.system.validation import shown
 
@@ -68,10 +68,6 @@ class CheckedCall(WrappedCall):
     def take_inputs(self, inputs: Inputs) -> bool:
         """Return False: it is bound to arrays of the caller, which others would be copied into."""
         return False
-
-    def output(self) -> np.ndarray:
-        """Return the output of the last run."""
-        return self.outputs()[OUTPUT]
 
     def outputs(self) -> dict[str, np.ndarray]:
         """Return copies of the outputs of the last run that the problem has, by name.

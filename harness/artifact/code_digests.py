@@ -42,10 +42,7 @@ NOT_BUILT_WITH = "reporting"
 
 
 def code_of_plugin(kind: str, name: str) -> dict[str, str]:
-    """Return the digests of a plugin's code: of its entry point's package, and of its declared `sources`.
-
-    Raises `PluginError` for a plugin that cannot be loaded, and for sources that are not there.
-    """
+    """Return the digests of a plugin's code: of its entry point's package, and of its declared `sources`."""
     plugin = plugins.load(kind, name)
     variants, targets = ([name], []) if kind == "variant" else ([], [name])
     (package,) = plugins.packages_of(variants, targets)
@@ -121,7 +118,6 @@ def _places(package: str) -> list[Path]:
 
 
 def _files_at(place: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the relative path and the place of a file, or of each file in a folder."""
     if place.is_file():
         yield place.name, place
     for here, folders, files in os.walk(place):
@@ -132,7 +128,6 @@ def _files_at(place: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _is_source(package: str, path: Path) -> bool:
-    """Whether a file of a package, or a module that is one file, is source."""
     if package == OWN_PACKAGE and NOT_BUILT_WITH in path.parts:
         return False
     is_compiled = COMPILED_INTO in path.parts[:-1] and path.suffix != ".py"

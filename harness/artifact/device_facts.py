@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping
 from statistics import median
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from harness.system.numbers import Count, Duration
+from harness.system.validation import FrozenModel
 
 Megahertz = Annotated[float, Field(ge=0, le=10**6)]
 
@@ -14,10 +15,8 @@ TimedBy = Literal["events", "graphs"]
 """What marks begin and end of calls on a device, see `harness.targets.gpu.event_timer`."""
 
 
-class DriverMetrics(BaseModel):
+class DriverMetrics(FrozenModel):
     """What a driver says of loaded code, all kernels together; None is what it does not tell."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     driver_registers: Count | None = None
     """Registers of a thread, the most of all kernels."""
@@ -25,10 +24,8 @@ class DriverMetrics(BaseModel):
     """Memory of a thread's own, where registers are spilled to, the most of all kernels."""
 
 
-class DeviceFacts(BaseModel):
+class DeviceFacts(FrozenModel):
     """One sample's, or medians over several; None is what a device does not tell."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     timed_by: TimedBy | None = None
     """None: the host's clock."""

@@ -66,10 +66,7 @@ class RanksCall(BoundCall):
         return joined_outputs([call.outputs() for call in self._calls], self._executable.problem)
 
     def sample(self, min_seconds: float) -> Sample:
-        """Time one rank after the other, each as its code is timed by itself; the time is that of all.
-
-        What it takes to join or add up what they give is not part of it.
-        """
+        """Time one rank after the other, each as its code is timed by itself; the time is that of all."""
         return _of_all([call.sample(min_seconds / len(self._calls)) for call in self._calls])
 
     def sample_graphs(self, min_seconds: float) -> Sample:

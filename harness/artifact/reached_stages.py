@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
+
+from harness.system.validation import FrozenModel
 
 SUFFIX = ".json"
 
 
-class ReachedStage(BaseModel):
+class ReachedStage(FrozenModel):
     """The output of one stage."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     suffix: str
@@ -54,10 +54,7 @@ reached_stages = ReachedStages()
 
 
 def stages_left_in(folder: Path) -> tuple[ReachedStage, ...]:
-    """Return the stages that a build has left in a folder, in order; a file that was cut short is left out.
-
-    Of a stage that was run twice, the last output counts.
-    """
+    """Return the stages that a build has left in a folder, in order, without a file that was cut short."""
     stages: dict[str, ReachedStage] = {}
     for file in sorted(folder.glob(f"*{SUFFIX}")):
         try:

@@ -69,8 +69,7 @@ class WrappedCall(BoundCall):
 
     def output(self) -> np.ndarray:
         """Return the output of the last run."""
-        with self._turn():
-            return self._call.output()
+        return self.outputs()[OUTPUT]
 
     def outputs(self) -> dict[str, np.ndarray]:
         """Return all outputs of the last run by name."""
@@ -127,10 +126,6 @@ class PaddedCall(WrappedCall):
     def take_inputs(self, inputs: Inputs) -> bool:
         """Pad other sequences to where those lie that it is bound to."""
         return super().take_inputs(padded_inputs(inputs, self._problem))
-
-    def output(self) -> np.ndarray:
-        """Return O of the sequences."""
-        return self.outputs()[OUTPUT]
 
     def outputs(self) -> dict[str, np.ndarray]:
         """Return all outputs of the sequences."""

@@ -44,14 +44,11 @@ class CaseRecord:
     verdict: Verdict | None = None
     """The oracle's verdict with the largest error for its tolerance."""
     distribution: str | None = None
-    """Input distribution of that verdict."""
     checked_inputs: str | None = None
     """What it is checked with, see `CheckSettings.inputs`; None before its check begins."""
     peak_bytes: int | None = None
     driver_metrics: DriverMetrics = field(default_factory=DriverMetrics)
-    """What a device's driver says of the code."""
     counters: Mapping[str, float] = field(default_factory=dict)
-    """Hardware counters of a call."""
     elapsed_s: float = 0.0
     """What was spent on this case alone so far."""
 
@@ -112,7 +109,6 @@ class GroupTimes:
     busy_limit: float
     baseline: Case | None = None
     baseline_key: str | None = None
-    """The content key of the baseline."""
     peak: MeasuredPeak | None = None
 
 
@@ -127,7 +123,6 @@ class RowMaker:
     command: str
     """`run` or `check`: what repeats a failure."""
     out: Path = DEFAULT_OUT
-    """The folder of all results."""
     package: Path = PACKAGE
     """This package's folder, as workers import it."""
 
@@ -186,10 +181,7 @@ class RowMaker:
 
 
 def problem_columns(problem: AttentionProblem) -> dict[str, Any]:
-    """Return a problem's columns, one for each of its fields, and what follows from them.
-
-    The column `mask` names all that is hidden; whether a boolean mask is an input has a column of its own.
-    """
+    """Return a problem's columns, one for each of its fields, and what follows from them."""
     flops, traffic = problem.flops(), least_traffic(problem)
     fields = problem_fields()
     columns = {field.column_name: field.column(getattr(problem, name)) for name, field in fields.items()}

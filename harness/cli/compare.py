@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from harness.cli.runs import note
+from harness.results.output_folder import ensure_writable_folder
 from harness.system.errors import InputError, RunInterrupted, StoppedError
 from harness.system.printable import printable
 
@@ -18,9 +19,7 @@ if TYPE_CHECKING:
     from harness.bench.comparing.verdicts import Margins
 
 DEFAULT_BUDGET_S = 20.0
-"""Seconds for which a case of two revisions is timed at most."""
 RUNS_FOLDER = "revisions"
-"""Below the folder of results: what the revisions' runs are kept in."""
 
 
 class FailOn(StrEnum):
@@ -71,15 +70,13 @@ def compared_in_turn(
     """Run an experiment with two revisions in turn and compare them."""
     from harness.bench.comparing.revisions import checked_out, compare_revisions, edited_files
     from harness.bench.running.signals import ended_by_signals
-    from harness.experiment.experiment import load_experiment
-    from harness.experiment.shipped import find_experiment
-    from harness.results.output_folder import ensure_writable_folder
+    from harness.experiment.experiment import named_experiment
     from harness.system.machine.cores import available_cores
 
     if len(runs) != 1:
         raise InputError(f"--revisions: found {len(runs)} arguments, expected one, an experiment")
     budget_s = DEFAULT_BUDGET_S if budget_s is None else budget_s
-    experiment = load_experiment(find_experiment(str(runs[0])), profile)
+    experiment = named_experiment(str(runs[0]), profile)
     cases = experiment.cases(list(only))  # which says what is wrong before anything is built
     folder = (ensure_writable_folder(out) / RUNS_FOLDER).resolve()
     with ended_by_signals(), checked_out(revisions, Path.cwd()) as clones:

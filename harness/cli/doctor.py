@@ -18,6 +18,7 @@ from rich.text import Text
 
 from harness import plugins
 from harness.artifact.cache import ADVICE, CACHE_DIR_VARIABLE, ArtifactCache
+from harness.bench.building.support import own_targets
 from harness.problem.attention_problem import AttentionProblem
 from harness.system.errors import HarnessError, one_line
 from harness.system.machine.cores import available_cores
@@ -52,7 +53,6 @@ class State(StrEnum):
 
 
 STYLES = {State.OK: "green", State.NOTE: "", State.FAULTY: "red", State.BROKEN: "red"}
-"""Colours of states; others are yellow."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def target_findings() -> list[Finding]:
 
 def variant_findings() -> list[Finding]:
     """Return whether each variant can be loaded and has the packages that its build needs."""
-    targets = [name for name in plugins.names("target") if _can_be_made(name)]
+    targets = own_targets()
     findings = []
     for name in plugins.names("variant"):
         try:
@@ -135,15 +135,6 @@ def variant_findings() -> list[Finding]:
         except Exception as error:  # a plugin's own code
             findings.append(Finding("variants", name, State.FAULTY, one_line(error)))
     return findings
-
-
-def _can_be_made(target: str) -> bool:
-    """Whether a target's plugin works at all; its own finding says why one does not."""
-    try:
-        plugins.target(target)
-    except Exception:  # a plugin's own code
-        return False
-    return True
 
 
 def _variant_finding(name: str, targets: Sequence[str]) -> Finding:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 
 from harness import plugins
-from harness.experiment.shipped import experiment_files, find_experiment, question
+from harness.experiment.shipped import experiment_files, question
 from harness.system.errors import HarnessError
 
 Entry = tuple[str, str]
@@ -11,31 +11,19 @@ Entry = tuple[str, str]
 
 
 def _plugins(kind: str) -> Iterator[Entry]:
-    """Yield the plugins of a kind; one that cannot be imported says why."""
+    """Yield the plugins of a kind, targets with their chips; one that cannot be imported says why."""
     for name in plugins.names(kind):
         try:
             with plugins.asked(kind, name, "its summary"):
                 yield name, str(plugins.load(kind, name).summary)
-        except HarnessError as error:
-            yield name, str(error)
-
-
-def targets() -> Iterator[Entry]:
-    """Yield the targets, with the chips that may follow a colon."""
-    for name in plugins.names("target"):
-        try:
-            with plugins.asked("target", name, "its summary"):
-                yield name, str(plugins.load("target", name).summary)
-            yield from ((f"{name}:{chip}", text) for chip, text in plugins.chips(name).items())
+            chips = plugins.chips(name) if kind == "target" else {}
+            yield from ((f"{name}:{chip}", text) for chip, text in chips.items())
         except HarnessError as error:
             yield name, str(error)
 
 
 def stages() -> Iterator[Entry]:
-    """Yield the stages of each variant, of each target and of each schedule, in order.
-
-    Those that an option leads to follow the others of their owner, with the option.
-    """
+    """Yield the stages of each variant, of each target and of each schedule, in order."""
     from harness.ir_view.named_schedules.registry import SCHEDULES
     from harness.variants.schedule import PAYLOAD
 
@@ -76,7 +64,7 @@ def distributions() -> Iterator[Entry]:
 
 LISTS: dict[str, Callable[[], Iterator[Entry]]] = {
     "variants": lambda: _plugins("variant"),
-    "targets": targets,
+    "targets": lambda: _plugins("target"),
     "stages": stages,
     "schedules": schedules,
     "experiments": lambda: ((path.stem, question(path)) for path in experiment_files()),
@@ -87,7 +75,6 @@ LISTS: dict[str, Callable[[], Iterator[Entry]]] = {
 
 def cases(experiment: str, profile: str | None = None) -> list[Entry]:
     """Return the ids and descriptions of the cases of an experiment, or of one of its profiles."""
-    from harness.experiment.experiment import load_experiment
+    from harness.experiment.experiment import named_experiment
 
-    loaded = load_experiment(find_experiment(experiment), profile)
-    return [(case.id, case.describe()) for case in loaded.cases()]
+    return [(case.id, case.describe()) for case in named_experiment(experiment, profile).cases()]

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -35,6 +35,11 @@ def given_path(text: str | Path) -> Path:
     return Path(text)
 
 
+def path_option(metavar: str, text: str) -> Any:
+    """Return an option for a path, see `given_path`, that the help explains by a text."""
+    return typer.Option(parser=given_path, metavar=metavar, help=text)
+
+
 EXPERIMENT = typer.Argument(
     metavar="EXPERIMENT",
     help="TOML file, or the name of one that ships or lies in experiments/.",
@@ -44,11 +49,7 @@ ExperimentName = Annotated[str, EXPERIMENT]
 ExperimentOrBundle = Annotated[str | None, EXPERIMENT]
 FromBundle = Annotated[
     Path | None,
-    typer.Option(
-        parser=given_path,
-        metavar="DIR",
-        help="Instead of EXPERIMENT: what 'harness build --bundle' wrote; nothing is built.",
-    ),
+    path_option("DIR", "Instead of EXPERIMENT: what 'harness build --bundle' wrote; nothing is built."),
 ]
 Profile = Annotated[
     str | None,
@@ -76,16 +77,11 @@ Resume = Annotated[
         help="Continue the newest unfinished run, else the newest: only what is missing or changed.",
     ),
 ]
-Out = Annotated[Path, typer.Option(parser=given_path, metavar="DIR", help="Folder of all results.")]
+Out = Annotated[Path, path_option("DIR", "Folder of all results.")]
 Jobs = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Builds at a time.  [default: one per core]")
 ]
 Dump = Annotated[
-    Path | None,
-    typer.Option(
-        parser=given_path,
-        metavar="DIR",
-        help="Write each wrong output, and what was expected, as an .npz file.",
-    ),
+    Path | None, path_option("DIR", "Write each wrong output, and what was expected, as an .npz file.")
 ]
 Plain = Annotated[bool, typer.Option("--plain", help="Progress as plain lines, as without a terminal.")]

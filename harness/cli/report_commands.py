@@ -15,15 +15,16 @@ from harness.cli.compare import (
     share_of,
     tell_comparison,
 )
-from harness.cli.options import FigureFormat, Only, Out, Profile, given_path
+from harness.cli.options import FigureFormat, Only, Out, Profile, given_path, path_option
 from harness.cli.runs import note, open_page
 from harness.results.default_out import DEFAULT_OUT
+from harness.results.output_folder import ensure_writable_file, ensure_writable_folder
+from harness.system.errors import InputError
 from harness.system.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from harness.experiment.experiment import Experiment
     from harness.reporting.drawing import Drawn
 
 
@@ -39,10 +40,8 @@ def report(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            parser=given_path,
-            metavar="DIR",
-            help="Folder of the report; needed for several runs.  [default: report/ in the run's folder]",
+        path_option(
+            "DIR", "Folder of the report; needed for several runs.  [default: report/ in the run's folder]"
         ),
     ] = None,
     formats: Annotated[
@@ -73,10 +72,7 @@ def report(
         bool, typer.Option("--published", help="Overlay what others published of the measured problems.")
     ] = False,
     published_file: Annotated[
-        Path | None,
-        typer.Option(
-            parser=given_path, metavar="FILE", help="Overlay published points of your own: a CSV file."
-        ),
+        Path | None, path_option("FILE", "Overlay published points of your own: a CSV file.")
     ] = None,
     published_only: Annotated[
         str | None,
@@ -110,9 +106,9 @@ def report(
     opens: Annotated[bool, typer.Option("--open", help="Open the report's page in the browser.")] = False,
 ) -> None:
     """Write tables, figures and a page of one run or of several together, or draw figures differently."""
+    from harness.experiment.experiment import named_experiment
     from harness.reporting.figures.base import USUAL_FORMATS
-    from harness.reporting.report import make_report, redraw
-    from harness.results.output_folder import ensure_writable_folder
+    from harness.reporting.report import draw_published, make_report, redraw, tabulate
 
     runs = folders or []
     _check_options(
@@ -132,17 +128,13 @@ def report(
         ensure_writable_folder(out)
     chosen = tuple(format.value for format in formats) if formats else USUAL_FORMATS
     overlaid = _overlaid(published, published_file)
-    edited = None if experiment is None else _experiment(experiment)
+    edited = None if experiment is None else named_experiment(experiment)
     if published_only is not None:
-        from harness.reporting.report import draw_published
-
-        plan, names = _experiment(published_only), figures or ["throughput"]
+        plan, names = named_experiment(published_only), figures or ["throughput"]
         folder = out or DEFAULT_OUT / plan.name / "published"
         _tell_figures(draw_published(plan, names, settings or [], folder, chosen, overlaid=overlaid))
         return
     if table is not None:
-        from harness.reporting.report import tabulate
-
         names = [name.strip() for name in (values or "").split(",") if name.strip()]
         for path in tabulate(runs, table, names, where, out, labels=labels or []):
             typer.echo(printable(f"table: {path}"))
@@ -180,13 +172,11 @@ NEEDS = {
     "--values": (("--table",), "the table whose cells hold them"),
     "--where": (("--table",), "the table of these rows"),
 }
-"""Options that say more of what other ones ask for."""
 
 
 def _check_options(folders: list[Path], out: Path | None, given: "Mapping[str, object]") -> None:
     """Refuse options that belong to others which are missing, or that exclude each other."""
     from harness.results.archive import is_archive
-    from harness.system.errors import InputError
 
     for option, (owners, what) in NEEDS.items():
         if given[option] and not any(given[owner] for owner in owners):
@@ -211,16 +201,7 @@ def _overlaid(published: bool, file: Path | None) -> dict[str, object]:
     return {**own, "published": True} if published else dict(own)
 
 
-def _experiment(name: str) -> "Experiment":
-    """Return an experiment by its file or its name."""
-    from harness.experiment.experiment import load_experiment
-    from harness.experiment.shipped import find_experiment
-
-    return load_experiment(find_experiment(name))
-
-
 def _tell_figures(drawn: "Drawn") -> None:
-    """Tell where figures are, and which could not be drawn."""
     for path in (path for paths in drawn.files.values() for path in paths):
         typer.echo(printable(f"figure: {path}"))
     note(drawn.notes)
@@ -235,11 +216,7 @@ def explain(
     ],
     results: Annotated[
         list[Path] | None,
-        typer.Option(
-            parser=given_path,
-            metavar="DIR",
-            help="Folder in which the run is looked for; may be repeated.  [default: results]",
-        ),
+        path_option("DIR", "Folder in which the run is looked for; may be repeated.  [default: results]"),
     ] = None,
 ) -> None:
     """Say where a figure comes from: run, rows, command, code and machine, and the command that redraws it.
@@ -258,16 +235,12 @@ def archive(
         Path, typer.Argument(metavar="RUN", help="A run's folder, or an experiment's: its newest run.")
     ],
     out: Annotated[
-        Path | None,
-        typer.Option(
-            parser=given_path, metavar="FILE", help="The file.  [default: EXPERIMENT-RUN.tar.gz, here]"
-        ),
+        Path | None, path_option("FILE", "The file.  [default: EXPERIMENT-RUN.tar.gz, here]")
     ] = None,
 ) -> None:
     """Pack a run into one file: its rows, samples and manifest, from which reports are made again."""
     from harness.results.archive import SUFFIX, write_archive
     from harness.results.loading import open_run
-    from harness.system.errors import InputError
 
     run = open_run(folder)
     file = out or Path(f"{run.experiment}-{run.run}{SUFFIX}")
@@ -335,24 +308,15 @@ def compare(
         ),
     ] = FailOn.SLOWER,
     markdown: Annotated[
-        Path | None,
-        typer.Option(
-            parser=given_path, metavar="FILE", help="Also write it in Markdown, for a pull request."
-        ),
+        Path | None, path_option("FILE", "Also write it in Markdown, for a pull request.")
     ] = None,
-    json: Annotated[
-        Path | None,
-        typer.Option(parser=given_path, metavar="FILE", help="Also write a row for each case as JSON."),
-    ] = None,
+    json: Annotated[Path | None, path_option("FILE", "Also write a row for each case as JSON.")] = None,
 ) -> None:
     """Compare two runs of the same cases on one machine, or two revisions of the code.
 
     A case is slower, faster or the same, or ambiguous, and then it says what difference would be found.
     Exit status 1 where a case is slower by more than the threshold, or was right and is not any more.
     """
-    from harness.results.output_folder import ensure_writable_file
-    from harness.system.errors import InputError
-
     for file, option in ((markdown, "--markdown"), (json, "--json")):
         if file is not None:
             ensure_writable_file(file, option)

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli.app import app
-from harness.cli.options import ExperimentName, Jobs, Only, Plain, Profile, Shard, given_path
+from harness.cli.options import ExperimentName, Jobs, Only, Plain, Profile, Shard, path_option
 from harness.cli.run_options import RunOptions, with_run_options
 from harness.cli.runs import executed, not_timed, note, planned, report_run
+from harness.system.errors import InputError
 from harness.system.plurals import counted
 from harness.system.printable import printable
+from harness.system.status import Status, checked_line
 
 if TYPE_CHECKING:
     from harness.bench.running.bundle import Bundle
@@ -44,10 +46,8 @@ def build(
     experiment: ExperimentName,
     bundle: Annotated[
         Path | None,
-        typer.Option(
-            parser=given_path,
-            metavar="DIR",
-            help="New folder for what was built, which 'harness run --bundle DIR' takes on another machine.",
+        path_option(
+            "DIR", "New folder for what was built, which 'harness run --bundle DIR' takes on another machine."
         ),
     ] = None,
     offline: Annotated[
@@ -60,10 +60,8 @@ def build(
     ] = None,
     provided: Annotated[
         Path | None,
-        typer.Option(
-            parser=given_path,
-            metavar="FILE",
-            help="With --offline: what 'pip freeze' prints on that machine; nothing of it is packed.",
+        path_option(
+            "FILE", "With --offline: what 'pip freeze' prints on that machine; nothing of it is packed."
         ),
     ] = None,
     profile: Profile = None,
@@ -78,7 +76,6 @@ def build(
     from harness.bench.running.progress import make_observer
     from harness.results.manifest import of_experiment
     from harness.system.machine.cores import available_cores
-    from harness.system.status import Status
 
     machine = _offline_machine(bundle, offline, provided)
     plan = planned(experiment, None, only or [], profile, shard)
@@ -98,9 +95,6 @@ def build(
 def _offline_machine(
     bundle: Path | None, offline: str | None, provided: Path | None
 ) -> "OfflineMachine | None":
-    """Return the machine without a network that a bundle is for, if it is for such a one."""
-    from harness.system.errors import InputError
-
     if offline is None:
         if provided is not None:
             raise InputError("--provided: found no --offline; expected the Python of that machine")
@@ -131,18 +125,13 @@ def _finish_bundle(bundle: "Bundle", machine: "OfflineMachine | None") -> None:
 @with_run_options
 def check(
     options: RunOptions,
-    junit: Annotated[
-        Path | None,
-        typer.Option(parser=given_path, metavar="FILE", help="Also write the outcome as JUnit XML."),
-    ] = None,
+    junit: Annotated[Path | None, path_option("FILE", "Also write the outcome as JUnit XML.")] = None,
     strict: Annotated[
         bool,
         typer.Option("--strict", help="Exit status 1 also if a case was not checked, whatever the reason."),
     ] = False,
 ) -> None:
     """Build and check an experiment's cases without timing; exit status 1 if one failed."""
-    from harness.system.status import checked_line
-
     plan, summary = executed(options, timed=False, junit=junit)
     if junit is not None:
         from harness.reporting.junit import write_junit
@@ -160,7 +149,6 @@ def check(
 
 
 def _inputs_line(plan: "Plan") -> str:
-    """Return which inputs cases were checked with."""
     names = dict.fromkeys(
         name for case in plan.cases for name in plan.experiment.check_of(case).distributions
     )

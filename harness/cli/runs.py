@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from harness.cli.run_options import RunOptions
+from harness.results.output_folder import ensure_writable_file, ensure_writable_folder
+from harness.system.errors import InputError, RunInterrupted, StoppedError
 from harness.system.plurals import counted
 from harness.system.printable import printable
 from harness.system.status import Status
@@ -55,9 +57,6 @@ def planned(
 
 
 def _whole_plan(name: str | None, folder: Path | None, only: list[str], profile: str | None) -> Plan:
-    """Return the plan of an experiment, or of a bundle, of which shards are parts."""
-    from harness.system.errors import InputError
-
     if (name is None) == (folder is None):
         sources_given = "neither" if name is None else "both"
         raise InputError(f"found {sources_given}, expected either an EXPERIMENT or --bundle DIR")
@@ -70,26 +69,20 @@ def _whole_plan(name: str | None, folder: Path | None, only: list[str], profile:
         note(bundle.other_code)
         return Plan(bundle.experiment(), bundle.cases(only), bundle)
 
-    from harness.experiment.experiment import load_experiment
-    from harness.experiment.shipped import find_experiment
+    from harness.experiment.experiment import named_experiment
 
-    experiment = load_experiment(find_experiment(name or ""), profile)
+    experiment = named_experiment(name or "", profile)
     return Plan(experiment, experiment.cases(only))
 
 
 def executed(
     options: RunOptions, *, timed: bool, junit: Path | None = None, counters: bool = False
 ) -> "tuple[Plan, RunSummary]":
-    """Run the cases that a command is for.
-
-    Folders for what is written, `junit` too, are made when the plan is known to be right.
-    """
+    """Run the cases that a command is for."""
     from harness.bench.running.counting import require_counters
     from harness.bench.running.progress import make_observer
     from harness.bench.running.runner import run_experiment
     from harness.bench.running.time_spent import seconds_of_this_process
-    from harness.results.output_folder import ensure_writable_file, ensure_writable_folder
-    from harness.system.errors import RunInterrupted, StoppedError
     from harness.system.machine.cores import available_cores
 
     plan = planned(options.experiment, options.bundle, options.only or [], options.profile, options.shard)

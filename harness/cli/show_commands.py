@@ -6,9 +6,10 @@ from typing import Annotated
 import typer
 
 from harness.cli.app import app
-from harness.cli.options import Jobs, Listed, Out, Plain, Profile, given_path
+from harness.cli.options import Jobs, Listed, Out, Plain, Profile, path_option
 from harness.cli.problem_options import ProblemCommand
 from harness.results.default_out import DEFAULT_OUT
+from harness.system.errors import HarnessError, InputError
 from harness.system.printable import printable
 
 
@@ -43,11 +44,7 @@ def ir(
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option(
-            parser=given_path,
-            metavar="FILE",
-            help="Write the output of --stage there, such as the bytes of the stage object.",
-        ),
+        path_option("FILE", "Write the output of --stage there, such as the bytes of the stage object."),
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -71,7 +68,6 @@ def ir(
     from harness.ir_view.request import problem_of, settings_of
     from harness.ir_view.show import show
     from harness.ir_view.subject import build_subject, failed_subject, is_schedule, schedule_subject
-    from harness.system.errors import HarnessError
 
     title = variant
     try:
@@ -109,14 +105,10 @@ def layout(
     registers: Annotated[
         bool, typer.Option("--registers", help="Show the register, too: lane:register.")
     ] = False,
-    figure: Annotated[
-        Path | None,
-        typer.Option(parser=given_path, metavar="FILE", help="Draw the tables: .png, .svg or .pdf."),
-    ] = None,
+    figure: Annotated[Path | None, path_option("FILE", "Draw the tables: .png, .svg or .pdf.")] = None,
 ) -> None:
     """Show the high-dimensional layout of a matrix instruction's operands, as formulas and as a table."""
     from harness.codegen.layouts.show import show_instructions, show_layout
-    from harness.system.errors import InputError
 
     if instruction is None:
         if registers or figure is not None:
@@ -140,7 +132,6 @@ def list_names(
     figures, or input distributions.
     """
     from harness.cli import listing
-    from harness.system.errors import InputError
 
     if what is Listed.CASES:
         if experiment is None:

@@ -11,7 +11,9 @@ import typer
 from harness.bench.building.support import Support
 from harness.cli.runs import report_run
 from harness.reporting.tables import markdown_rows
+from harness.results.output_folder import ensure_writable_folder
 from harness.system.printable import markdown_text, printable
+from harness.system.status import checked_line
 from harness.system.storage.streams import tell
 
 LEGEND = "yes: it is built.  no: for the reason of that number.  –: no problem of this form fits the variant."
@@ -32,9 +34,7 @@ def check_support(answers: Sequence[Support], out: Path, jobs: int | None, *, pl
     """Build and check what variants say they have for targets; exits with 1 if one failed."""
     from harness.bench.running.form_check import check_forms, form_cases
     from harness.bench.running.progress import make_observer
-    from harness.results.output_folder import ensure_writable_folder
     from harness.system.machine.cores import available_cores
-    from harness.system.status import checked_line
 
     ensure_writable_folder(out)
     for fault in dict.fromkeys(f"{answer.reason}" for answer in answers if answer.is_faulty):
@@ -54,7 +54,6 @@ def check_support(answers: Sequence[Support], out: Path, jobs: int | None, *, pl
 
 
 def _table(content: Sequence[Support]) -> Iterator[str]:
-    """Yield the table of one group, then the reasons that its cells number."""
     refusals = [answer.reason for answer in content if answer.reason and not answer.is_contradiction]
     reasons = list(dict.fromkeys(refusals))
     variants = list(dict.fromkeys(answer.variant for answer in content))

@@ -11,9 +11,7 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     create_model,
     model_validator,
@@ -23,7 +21,7 @@ from harness.problem.attention_fields import Size
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.fields import UNLIMITED, ProblemField, problem_fields
 from harness.system.errors import InputError
-from harness.system.validation import each_once, plain_entries, shown
+from harness.system.validation import FrozenModel, each_once, plain_entries, shown
 
 T = TypeVar("T")
 
@@ -59,7 +57,6 @@ AxisOfLists = Annotated[
 
 
 def _axis(field: ProblemField) -> Any:
-    """Return the type of the axis of a problem's field; `"none"` leaves an optional field open."""
     values = field.annotation
     if field.length is not None:
         values = Annotated[values, BeforeValidator(_pair)]
@@ -79,7 +76,6 @@ def _sweep_order(field: ProblemField) -> int:
 
 
 def _axes() -> dict[str, Any]:
-    """Return the fields of `ProblemAxes`: those of a problem, and keys that set one through another."""
     ordered = sorted(problem_fields().values(), key=_sweep_order)
     axes: dict[str, Any] = {}
     for field in ordered:
@@ -91,11 +87,7 @@ def _axes() -> dict[str, Any]:
     return {name: (axis, None) for name, axis in axes.items()} | {"head_dim": (axes["head_dim"], ...)}
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-_ProblemTable: Any = create_model("_ProblemTable", __base__=_Table, **_axes())
+_ProblemTable: Any = create_model("_ProblemTable", __base__=FrozenModel, **_axes())
 
 
 class ProblemAxes(_ProblemTable):
@@ -140,13 +132,11 @@ class ProblemAxes(_ProblemTable):
         return math.prod(map(len, self._axes().values()))
 
     def _axes(self) -> dict[str, tuple[Any, ...]]:
-        """Return the axes that are given."""
         values = {name: getattr(self, name) for name in ProblemAxes.model_fields}
         return {name: axis for name, axis in values.items() if axis is not None}
 
 
 def _problem(point: dict[str, Any]) -> AttentionProblem:
-    """Return the problem of one value per axis."""
     fields = {name: value for name, value in point.items() if value is not None}
     if "seq" in fields:
         fields["seq_q"] = fields["seq_kv"] = fields.pop("seq")
@@ -180,7 +170,6 @@ def problem_values(problem: AttentionProblem) -> dict[str, Any]:
 
 
 PROBLEM_NAMES = ("seq", *AttentionProblem.model_fields)
-"""The names that `problem_values` defines."""
 
 CONDITION_NAMES = (*PROBLEM_NAMES, "target")
 """What a variant's `where` may ask about: the problem, and the name of the target."""

@@ -22,7 +22,6 @@ Settings = dict[str, ParameterValue]
 """Values of a variant's parameters, or of a target's options, by name."""
 
 SETTINGS: TypeAdapter[Settings] = TypeAdapter(dict[str, bool | int | FiniteFloat | str])
-"""What a case can hold."""
 
 ALL_CORES = "all"
 
@@ -31,11 +30,7 @@ OPEN = "none"
 
 
 def settings_model(kind: str, name: str) -> type[BaseModel]:
-    """Return the model of a variant's parameters or a target's options.
-
-    Raises `InputError` for a plugin that is unknown, `PluginError` for one that cannot be loaded or is of
-    another kind.
-    """
+    """Return the model of a variant's parameters or a target's options."""
     model: type[BaseModel] = getattr(plugins.load(kind, name), plugins.SETTINGS[kind])
     return model
 
@@ -105,11 +100,7 @@ def complete_case(
     params: Mapping[str, Any],
     target_options: Mapping[str, Any],
 ) -> Case:
-    """Return the case of these settings and, for what is not set, the defaults.
-
-    Raises `InputError` for a name that nothing has and for a setting that is wrong, `PluginError` for a
-    plugin that cannot be loaded.
-    """
+    """Return the case of these settings and, for what is not set, the defaults."""
     plugins.check_name("variant", variant)
     plugins.check_target(target)
     return Case(

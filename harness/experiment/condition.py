@@ -19,7 +19,6 @@ ALLOWED_NODES: tuple[type[ast.AST], ...] = (
     *(ast.BoolOp, ast.boolop, ast.Compare, ast.cmpop, ast.UnaryOp, ast.Not, ast.USub, ast.Load),
     *(ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.Tuple),
 )
-"""What a condition may hold besides names, constants and lists."""
 
 WORDS = {"true": True, "false": False, "none": None}
 """TOML's spelling of constants, accepted beside Python's."""

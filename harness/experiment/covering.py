@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from harness import plugins
 from harness.problem.case import Case, ParameterValue
 from harness.problem.forms import forms_of
-from harness.system.errors import HarnessError
 
 FLOPS_OF_A_BUILD = 5e6
 """What an emulator executes in about the time that a small build takes."""
@@ -39,7 +38,7 @@ def _setting(name: str, value: ParameterValue) -> str | None:
 
 def _covering(cases: Sequence[Case]) -> list[Case]:
     """Return few of the cases of one variant and target: the next is what adds most for its work."""
-    supported = [case for case in cases if _is_supported(case)]
+    supported = [case for case in cases if plugins.supports(case.variant, case.problem, case.target)]
     shown = [features(case) for case in supported]
     work = [1 + case.problem.flops() / FLOPS_OF_A_BUILD for case in supported]
     missing = set[str]().union(*shown)
@@ -51,12 +50,3 @@ def _covering(cases: Sequence[Case]) -> list[Case]:
         if shown[index] <= frozenset().union(*(shown[other] for other in chosen if other != index)):
             chosen.remove(index)
     return [supported[index] for index in chosen] or list(cases[:1])
-
-
-def _is_supported(case: Case) -> bool:
-    """Return whether a variant says so; one whose code fails does not."""
-    try:
-        with plugins.asked("variant", case.variant, "what it supports (supports)"):
-            return plugins.variant(case.variant).supports(case.problem, case.target) is None
-    except HarnessError:
-        return False

@@ -13,8 +13,6 @@ from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    ConfigDict,
     Field,
     PrivateAttr,
     ValidationError,
@@ -43,7 +41,7 @@ from harness.experiment.shipped import find_experiment, word_for
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.system.errors import HarnessError, InputError
-from harness.system.validation import each_once, messages, plain_entries, shown
+from harness.system.validation import FrozenModel, each_once, messages, plain_entries, shown
 
 MOST_CASES = 50_000
 """Cases that an experiment may mean: more is a mistake, or takes longer to plan than anyone waits."""
@@ -56,10 +54,8 @@ def _folder_name(name: str) -> str:
     return name
 
 
-class Experiment(BaseModel):
+class Experiment(FrozenModel):
     """A question, and the cases that answer it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: Annotated[str, AfterValidator(_folder_name)]
     """Names the folder of results, hence letters, digits, `_`, `.` and `-` only."""
@@ -67,21 +63,20 @@ class Experiment(BaseModel):
     variants: Names
     targets: Names = ("cpu",)
     baseline: str | None = None
-    """The variant that speed-ups compare with."""
     covering: Annotated[tuple[str, ...], AfterValidator(each_once)] = ()
     """Experiments of whose cases few are taken, in place of problems, see `harness.experiment.covering`."""
     problem: ProblemTable | None = None
     problems: tuple[ProblemTable, ...] = ()
     """Further products of axes, `[[problems]]`, each independent of the others and of `[problem]`."""
-    variant: dict[str, VariantSettings] = {}
-    target: dict[str, SettingsAxes] = {}
+    variant: dict[str, VariantSettings] = Field(default={})
+    target: dict[str, SettingsAxes] = Field(default={})
     """Options of each target by its name without a chip."""
     check: CheckSettings = CheckSettings()
     timing: TimingSettings = TimingSettings()
     limits: LimitSettings = LimitSettings()
-    figures: dict[str, dict[str, Any]] = {}
+    figures: dict[str, dict[str, Any]] = Field(default={})
     """Settings of each figure to draw, which the figure itself validates."""
-    profiles: dict[str, dict[str, Any]] = {}
+    profiles: dict[str, dict[str, Any]] = Field(default={})
     """What the file changes for other machines; none are left in what `load_experiment` returns."""
 
     _path: Path | None = PrivateAttr(default=None)
@@ -122,12 +117,7 @@ class Experiment(BaseModel):
         return self._text or self.model_dump_json(indent=2)
 
     def cases(self, only: Sequence[str] = (), option: str = "--only") -> list[Case]:
-        """Return the cases, those of one problem and target side by side, variants in their listed order.
-
-        `only` holds filters such as `variant=flash,naive` or `seq=256`, see
-        `harness.experiment.selection.select`, and `option` is what gave them.
-        Raises `InputError` for an invalid combination of values, and where no case is left.
-        """
+        """Return the cases, those of one problem and target side by side, variants in their listed order."""
         cases = [case for case, _ in self._plan().values()]
         if not cases:
             raise self._error("variant", "the conditions 'where' leave no case")
@@ -145,12 +135,10 @@ class Experiment(BaseModel):
         return table is None or table.timing.enabled
 
     def _table_of(self, case: Case) -> ProblemTable | None:
-        """Return the first table that has a case; None of one that this experiment has not."""
         _, table = self._plan().get(case.id, (case, None))
         return table
 
     def _plan(self) -> dict[str, tuple[Case, ProblemTable]]:
-        """Return each case by its id, with the first table that has it."""
         if self._planned is None:
             planned: dict[str, tuple[Case, ProblemTable]] = {}
             for case, table in self._cases():
@@ -235,7 +223,6 @@ class Experiment(BaseModel):
         return first | {f"problems[{index}]": table for index, table in enumerate(self.problems)}
 
     def _problems(self, key: str, table: ProblemTable) -> Iterator[AttentionProblem]:
-        """Yield the problems of a table."""
         try:
             yield from table.problems()
         except ValueError as error:
@@ -262,13 +249,11 @@ class Experiment(BaseModel):
             raise self._error(f"{owner}variant.{variant}.where", str(error)) from error
 
     def _parameters(self, variant: str, key: str, table: ProblemTable) -> list[Settings]:
-        """Return each combination of a variant's parameters, those that are not set at their defaults."""
         owner = f"{key}." if variant in table.variant else ""
         settings = table.variant.get(variant, self.variant.get(variant, VariantSettings()))
         return self._combinations("variant", variant, settings.parameters, owner)
 
     def _target_options(self, target: str, key: str, table: ProblemTable) -> list[Settings]:
-        """Return each combination of a target's options, those that are not set at their defaults."""
         name = plugins.name_of(target)
         owner = f"{key}." if name in table.target else ""
         return self._combinations("target", name, table.target.get(name, self.target.get(name, {})), owner)
@@ -276,10 +261,7 @@ class Experiment(BaseModel):
     def _combinations(
         self, kind: str, name: str, axes: dict[str, tuple[ParameterValue, ...]], owner: str
     ) -> list[Settings]:
-        """Return the product of a plugin's axes, each point validated, coerced and completed by its model.
-
-        `owner` is the key of the table whose settings they are.
-        """
+        """Return the product of a plugin's axes, each point validated, coerced and completed by its model."""
         key = f"{owner}{kind}.{name}"
         count = math.prod(map(len, axes.values()))
         if count > MOST_CASES:
@@ -309,12 +291,13 @@ class Experiment(BaseModel):
         return InputError(f"{self._source}: {key}: {message}")
 
 
-def load_experiment(path: Path | str, profile: str | None = None) -> Experiment:
-    """Read and check an experiment, its plan of cases and its profiles included, and return it.
+def named_experiment(word: str, profile: str | None = None) -> Experiment:
+    """Return the experiment in a file, or that of a bare name such as `seq_sweep`; see `load_experiment`."""
+    return load_experiment(find_experiment(word), profile)
 
-    With a `profile` it is returned as that changes it.  Raises `InputError`, one line that names the file and
-    the key, for whatever is wrong with it.
-    """
+
+def load_experiment(path: Path | str, profile: str | None = None) -> Experiment:
+    """Read and check an experiment, its plan of cases and its profiles included, and return it."""
     path = Path(path)
     return parse_experiment(text_of(path), path, profile)
 
@@ -334,7 +317,6 @@ def parse_experiment(text: str, path: Path, profile: str | None = None) -> Exper
 
 
 def _checked(data: dict[str, Any], text: str, path: Path, profile: str | None) -> Experiment:
-    """Return the experiment that the data of a file are, as a profile has changed them."""
     source = named_source(path, profile)
     if isinstance(data.get("problems"), dict):
         raise InputError(

@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 def parse_settings(
     figure: "Figure", values: Mapping[str, Any], variants: Collection[str] | None = None
 ) -> "FigureSettings":
-    """Validate what an experiment says under `[figures] NAME`, `variants` being those of the experiment.
-
-    Raises `InputError`, `figures.throughput.x: found "sequ", expected 'seq' or …`.
-    """
+    """Validate what an experiment says under `[figures] NAME`, `variants` being those of the experiment."""
     try:
         with code_of(figure.settings):
             settings = figure.settings.model_validate(dict(values))

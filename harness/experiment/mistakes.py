@@ -57,7 +57,6 @@ def _wrong_in_table(
 
 
 def _wrong_figure_settings(figure: str, settings: Any, variants: Sequence[str]) -> Iterator[str]:
-    """Yield a message for a figure that there is not, and for each setting that one does not take."""
     if figure not in plugins.names("figure"):
         yield f"figures.{figure}: {plugins.unknown('figure', figure)}"
         return

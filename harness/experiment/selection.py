@@ -17,7 +17,6 @@ from harness.system.validation import shortened, suggestion
 CASE_KEYS = ("case", "variant", "target")
 
 MOST_VALUES_SHOWN = 12
-"""Values that a message about `--only` offers."""
 
 
 def select(cases: Sequence[Case], only: Sequence[str], option: str = "--only") -> list[Case]:
@@ -27,9 +26,6 @@ def select(cases: Sequence[Case], only: Sequence[str], option: str = "--only") -
     `case` (the start of an id), `variant`, `target` (with or without a chip), any field of the problem,
     `seq` of cases whose queries and keys have one length, and any parameter or target option of the cases.  A
     pair of numbers is written with a colon, `window=256:0`.
-
-    Raises `InputError`, which names the option, for a filter that cannot be read, an unknown key, a value
-    that no case has, and filters that no case fulfils together.
     """
     selected = list(cases)
     filters = _parse(only, _known_keys(cases), option)
@@ -49,7 +45,6 @@ def select(cases: Sequence[Case], only: Sequence[str], option: str = "--only") -
 
 
 def _parse(only: Sequence[str], keys: Sequence[str], option: str) -> dict[str, list[str]]:
-    """Return the wanted values by key."""
     wanted: dict[str, list[str]] = {}
     mistakes = []
     for text in only:
@@ -91,7 +86,6 @@ def _known_keys(cases: Sequence[Case]) -> list[str]:
 
 
 def _setting_names(kind: str, name: str) -> list[str]:
-    """Return the names of a plugin's settings; none for one that cannot be imported."""
     try:
         return list(settings_model(kind, name).model_fields)
     except HarnessError:
@@ -109,7 +103,6 @@ def _matches(case: Case, key: str, wanted: str) -> bool:
 
 
 def _value(case: Case, key: str) -> Any:
-    """Return the case's value of a key; None where it has none."""
     if key in CASE_KEYS:
         return {"case": case.id, "variant": case.variant, "target": case.target}[key]
     if key in PROBLEM_NAMES:
@@ -118,7 +111,6 @@ def _value(case: Case, key: str) -> Any:
 
 
 def _same(value: Any, wanted: str) -> bool:
-    """Return whether a value is the one that a filter's text names."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         try:
             return float(wanted) == value
@@ -128,7 +120,6 @@ def _same(value: Any, wanted: str) -> bool:
 
 
 def _spelled(value: Any) -> str:
-    """Return a value as a filter spells it."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -139,13 +130,11 @@ def _spelled(value: Any) -> str:
 
 
 def _place(value: Any) -> tuple[bool, float, str]:
-    """Order numbers by size, then other values by how they are spelled."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return (not is_number, float(value) if is_number else 0.0, _spelled(value))
 
 
 def _why_none(cases: Sequence[Case], key: str) -> str:
-    """Return why no case has the value that is asked for: the values that there are."""
     sorted_values = sorted({_value(case, key) for case in cases}, key=_place)
     values = list(dict.fromkeys(shortened(_spelled(value)) for value in sorted_values))
     more = " …" if len(values) > MOST_VALUES_SHOWN else ""

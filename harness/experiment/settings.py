@@ -4,9 +4,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PositiveFloat,
     PositiveInt,
@@ -18,7 +16,7 @@ from harness.experiment.axes import CONDITION_NAMES, ProblemAxes, as_axis
 from harness.experiment.condition import parse_condition
 from harness.problem.case import ParameterValue
 from harness.system.numbers import LONGEST_TIMEOUT_S
-from harness.system.validation import each_once
+from harness.system.validation import FrozenModel, each_once
 
 SettingsAxis = Annotated[
     tuple[ParameterValue, ...], Field(min_length=1), BeforeValidator(as_axis), AfterValidator(each_once)
@@ -30,18 +28,12 @@ Names = Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(each_once
 Seconds = Annotated[PositiveFloat, Field(le=LONGEST_TIMEOUT_S, allow_inf_nan=False)]
 
 
-class Section(BaseModel):
-    """A table of an experiment; an unknown key is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class VariantSettings(Section):
+class VariantSettings(FrozenModel):
     """`[variant.NAME]`: the variant's parameters, each an axis, and the problems that it takes part in."""
 
     where: str | None = None
     """A condition over problem and `target`, `seq <= 2048`; elsewhere the variant has no case."""
-    parameters: SettingsAxes = {}
+    parameters: SettingsAxes = Field(default={})
 
     inlined: ClassVar[str] = "parameters"
     """The field whose entries stand beside the others in the file."""
@@ -63,7 +55,7 @@ class VariantSettings(Section):
         return text
 
 
-class CheckSettings(Section):
+class CheckSettings(FrozenModel):
     """`[check]`: what every case is checked with."""
 
     distributions: Names = ("normal",)
@@ -80,7 +72,7 @@ class CheckSettings(Section):
         return f"{', '.join(self.distributions)}, seed {self.seed}"
 
 
-class TimingSettings(Section):
+class TimingSettings(FrozenModel):
     """`[timing]`: how long and how exactly to measure."""
 
     enabled: bool = True
@@ -111,13 +103,13 @@ class TimingSettings(Section):
         return self
 
 
-class CheckOfTable(Section):
+class CheckOfTable(FrozenModel):
     """`[problems.check]`: what replaces settings of `[check]` for a table's problems."""
 
     distributions: Names | None = None
 
 
-class TimingOfTable(Section):
+class TimingOfTable(FrozenModel):
     """`[problems.timing]`: what replaces settings of `[timing]` for a table's problems."""
 
     enabled: bool = True
@@ -133,7 +125,7 @@ class ProblemTable(ProblemAxes):
     timing: TimingOfTable = TimingOfTable()
 
 
-class LimitSettings(Section):
+class LimitSettings(FrozenModel):
     """`[limits]`: what a worker process may use before it is ended."""
 
     build_timeout_s: Seconds = 120.0

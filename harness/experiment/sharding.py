@@ -14,8 +14,6 @@ def cases_of_shard(shard: str, cases: Sequence[Case]) -> list[Case]:
 
     Cases that are timed against each other stay together.  Their groups are dealt out one by one, those of a
     target side by side and the largest first, so that all parts take about as long.
-
-    Raises `InputError` for what names no part, and where there are fewer groups than parts.
     """
     number, count = _parsed(shard)
     groups = Experiment.groups(cases)

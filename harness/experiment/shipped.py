@@ -16,10 +16,7 @@ SHIPPED = Path(harness.__file__).with_name("experiments")
 
 
 def find_experiment(word: str) -> Path:
-    """Return the file of an experiment that is named by its path or by its bare name, `seq_sweep`.
-
-    Raises `InputError` for a bare name that names no file in `experiments/` and none that ships.
-    """
+    """Return the file of an experiment, named by its path or its bare name; `InputError` for no such name."""
     path = Path(word)
     if "\0" in word:
         raise InputError(f"{word!r}: holds a byte 0; expected the path of an experiment in TOML")

@@ -17,10 +17,7 @@ NOT_MEASURED = "A model, nothing here is measured: see docs/model.md."
 
 
 def bounds_text(built: "BuiltArtifact", *, other_options: bool = False) -> str:
-    """Return the loop of a build, each instruction with what it keeps busy, and the sums.
-
-    Raises `Unmodelled` without a model of the target, or of this code, or without its tools.
-    """
+    """Return the loop of a build, each instruction with what it keeps busy, and the sums."""
     if other_options:
         raise InputError("--bounds: expected without --stage, --diff, --counts and --out")
     from harness import plugins

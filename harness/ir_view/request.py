@@ -16,10 +16,7 @@ DEFAULT_SEQ = 256
 
 
 def problem_of(options: Mapping[str, Any]) -> AttentionProblem:
-    """Return the problem that the options describe that were given, by field.
-
-    `seq` is both lengths, where `seq_q` and `seq_kv` do not say otherwise.
-    """
+    """Return the problem that the options describe that were given, by field."""
     option_values = dict(options)
     seq = option_values.pop("seq", None)
     for name, value in option_values.items():
@@ -85,7 +82,6 @@ def settings_of(
 
 
 def _pairs(settings: Sequence[str], form: str) -> dict[str, str]:
-    """Return settings by key; raises `InputError` for what is not of the form and for a key given twice."""
     pairs: dict[str, str] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")

@@ -34,11 +34,7 @@ def show(
     out: Path | None = None,
     console: Console | None = None,
 ) -> None:
-    """Print a table of all stages, or the text of one `stage`; or write what it gives to the file `out`.
-
-    With `diff` print how the stage differs from the one before, with `counts` what a call executes and moves,
-    of one stage also how often each operation occurs.  Raises `InputError` for a stage that is not there.
-    """
+    """Print a table of all stages, or the text of one `stage`; or write what it gives to the file `out`."""
     width = None if sys.stdout.isatty() else PIPE_WIDTH
     console = console or Console(width=width, highlight=False, markup=False, emoji=False)
     stages = subject.stages
@@ -80,7 +76,6 @@ def position_of(name: str, stages: Sequence[StageOutput]) -> int:
 
 
 def _write(stage: StageOutput, out: Path) -> None:
-    """Write what a stage has put out to a file."""
     data = stage.data if stage.text is None else stage.text.encode()
     try:
         ensure_writable_file(out, "--out").write_bytes(data)

@@ -64,9 +64,7 @@ class StageOutput:
     seconds: float | None
     """Build time; None where it was not measured."""
     file: str = ""
-    """The name of its file, where it has one."""
     data: bytes = b""
-    """The output where it is binary."""
 
     @property
     def lines(self) -> int | None:

@@ -81,10 +81,7 @@ def failed_subject(title: str, error: HarnessError) -> Subject:
 
 
 def schedule_subject(name: str, settings: Sequence[str], other_options: Sequence[str] = ()) -> Subject:
-    """Return the stages of a named schedule of a small problem, whose sizes are settings `SIZE=NUMBER`.
-
-    Raises `BuildError` where a step fails, with the `stages` that were reached.
-    """
+    """Return the stages of a named schedule of a small problem, whose sizes are settings `SIZE=NUMBER`."""
     from harness.ir_view.named_schedules.registry import SCHEDULES
 
     name = name.removeprefix(PREFIX)

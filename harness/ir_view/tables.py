@@ -9,7 +9,6 @@ from harness.codegen.costs.costs import Costs, NotCountable, Traffic
 from harness.ir_view.stage_output import StageOutput
 
 SHOWN = 4
-"""How many operations a cell names."""
 
 MISSING = "–"
 
@@ -107,7 +106,6 @@ def changes(differences: Counter[str] | None, limit: int | None = SHOWN) -> str:
 
 
 def _numbers(*columns: Column) -> None:
-    """Let columns hold numbers, which are never cut."""
     for column in columns:
         column.justify = "right"
         column.no_wrap = True

@@ -52,12 +52,10 @@ class Canary:
     """A named wrong output."""
 
     summary: str
-    """The mistake that leaves it behind, in one line."""
     make: Make
     applies: Callable[[AttentionProblem], bool]
     """Whether the mistake changes this problem's output for inputs of distinct rows."""
     distribution: str = "normal"
-    """The inputs that show it."""
 
 
 def mean_of_values(inputs: Inputs, problem: AttentionProblem, expected: Expected) -> np.ndarray:
@@ -178,7 +176,6 @@ def _right(expected: Expected, problem: AttentionProblem) -> np.ndarray:
 
 
 def _some_blocks(inputs: Inputs, problem: AttentionProblem) -> list[tuple[Head, slice]]:
-    """Return up to `WRONG_BLOCKS` blocks of rows, from the first to the last."""
     blocks = [(head, rows) for head in heads(inputs, problem) for rows in head.blocks()]
     chosen = np.unique(np.linspace(0, len(blocks) - 1, WRONG_BLOCKS).round().astype(int))
     return [blocks[number] for number in chosen]
@@ -187,7 +184,6 @@ def _some_blocks(inputs: Inputs, problem: AttentionProblem) -> list[tuple[Head, 
 def _of_blocks(
     make: Callable[[Head, slice], np.ndarray], inputs: Inputs, problem: AttentionProblem
 ) -> np.ndarray:
-    """Return the output whose blocks of rows are made one by one."""
     output = np.zeros(problem.output_shape)
     for head in heads(inputs, problem):
         for rows in head.blocks():
@@ -263,7 +259,6 @@ def _sees_a_key(problem: AttentionProblem) -> bool:
 
 
 def _sees_keys(problem: AttentionProblem, count: int) -> bool:
-    """Return whether some row sees so many keys, of which no mask hides any."""
     return _some_row(problem, lambda first, end, seq_kv: end - first >= count)
 
 

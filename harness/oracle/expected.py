@@ -85,10 +85,7 @@ def reference(inputs: Inputs, problem: AttentionProblem) -> np.ndarray:
 
 
 def same_precision(inputs: Inputs, problem: AttentionProblem) -> np.ndarray:
-    """Return the plain three-step implementation's output: everything stored is in the problem's dtype.
-
-    Scores, probabilities and output are rounded to the dtype, products are accumulated in float32.
-    """
+    """Return the plain three-step implementation's output: everything stored is in the problem's dtype."""
     output = np.zeros(problem.attended_shape, numpy_dtype(problem.dtype))
     for head in heads(inputs, problem):
         for rows in head.blocks():
@@ -183,7 +180,6 @@ class Expected:
         )
 
     def _row_errors(self, output: np.ndarray) -> np.ndarray:
-        """Return the largest absolute error of each row, in row order; infinite where not finite."""
         width = self.reference.shape[-1]
         expected, output_rows = self.reference.reshape(-1, width), output.reshape(-1, width)
         errors = np.zeros(len(expected))
@@ -197,7 +193,6 @@ class Expected:
         return np.where(np.isnan(errors), np.inf, errors)
 
     def _row_name(self, row: int) -> str:
-        """Return a row's place in words a person can use."""
         place = zip(
             self._axes, np.unravel_index(row, self.tolerance.shape), self.tolerance.shape, strict=True
         )
@@ -205,17 +200,12 @@ class Expected:
 
     @property
     def _axes(self) -> tuple[str, ...]:
-        """What the axes of rows are called."""
         if self.tolerance.ndim == 3:
             return ("batch", "head", "query")
         return ("batch", "query") if self.log_sum_exp.ndim == 3 else ("token", "head")
 
     def dump(self, outputs: Mapping[str, np.ndarray], path: Path) -> None:
-        """Write `expected`, `found` and `tolerance` to an .npz file, for whoever looks for the mistake; of a
-        second output, too, with its name before these.
-
-        What was found is written in float32, which holds all values of the dtypes, and NumPy reads.
-        """
+        """Write `expected`, `found` (as float32) and `tolerance` of outputs to an .npz file."""
         arrays = self._arrays(outputs[OUTPUT])
         if self.log_sum_exp_tolerance is not None and LOG_SUM_EXP in outputs:
             rows = self._of_rows(self.log_sum_exp_tolerance)._arrays(self._as_rows(outputs[LOG_SUM_EXP]))
@@ -248,10 +238,7 @@ class Expected:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read what `save` wrote; the reference is mapped, not read.
-
-        Raises `InputError` if the file is missing or something else.
-        """
+        """Read what `save` wrote; the reference is mapped, not read."""
         try:
             with path.open("rb") as file:
                 dtype, tolerance, log_sum_exp, of_rows = (np.lib.format.read_array(file) for _ in range(4))

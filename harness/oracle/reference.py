@@ -93,7 +93,6 @@ def heads(inputs: Inputs, problem: AttentionProblem) -> Iterator[Head]:
 def _pair_array(
     array: np.ndarray | None, problem: AttentionProblem, entry: int, head: int, seq_kv: int
 ) -> np.ndarray | None:
-    """Return the `[queries, keys]` part of a mask or bias that belongs to one head."""
     if array is None:
         return None
     shape = (problem.batch, problem.heads, problem.seq_q, problem.seq_kv)
@@ -116,7 +115,6 @@ def exact_attention(inputs: Inputs, problem: AttentionProblem) -> Reference:
 
 
 def _empty_reference(problem: AttentionProblem) -> Reference:
-    """Return what the heads give where no query sees a key."""
     rows = problem.attended_shape[:-1]
     return Reference(
         output=np.zeros(problem.attended_shape),
@@ -138,7 +136,6 @@ def _shares(inputs: Inputs, problem: AttentionProblem) -> Iterator[tuple[Head, l
 
 
 def _fill_rows(exact: Reference, head: Head, blocks: Sequence[slice], problem: AttentionProblem) -> None:
-    """Compute blocks of rows of a head, into their places."""
     k, v = head.k.astype(np.float64), head.v.astype(np.float64)
     mean_square_v = np.mean(v * v) if v.size else 0.0
     key_size = _rms_length(k)
@@ -207,7 +204,6 @@ def _rms_length(vectors: np.ndarray) -> float:
 
 
 def _squared_lengths(vectors: np.ndarray) -> np.ndarray:
-    """Return the sum of the squares of each row's finite components."""
     finite = np.where(np.isfinite(vectors), vectors, 0.0)
     return np.einsum("ij,ij->i", finite, finite)
 

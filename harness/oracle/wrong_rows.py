@@ -20,12 +20,8 @@ def describe_wrong_rows(
 ) -> str:
     """Return `64 of 512 rows: head 1, queries 64–127, columns 0–31; first: column 3, expected 0.5, found 0`.
 
-    Args:
-        expected: the reference, its rows along the last axis.
-        output: what the code computed, of the same shape.
-        tolerance: of each row, so of this shape less the last axis.
-        bad: numbers of the rows outside their tolerance, ascending, at least one.
-        axes: what the axes of `tolerance` are called, such as batch, head and query.
+    Of `bad`, the numbers of the rows outside their tolerance, there is at least one; `axes` are the names of
+    the tolerance's axes.
     """
     width = expected.shape[-1]
     rows = bad[:MOST_ROWS]

@@ -32,11 +32,7 @@ CALL_FIELDS = {name: field for name, field in problem_fields().items() if name n
 
 
 def as_array(name: str, operand: ArrayLike) -> np.ndarray:
-    """Return an operand as a NumPy array, without a copy.
-
-    Raises `InputError` for what is no array, for a masked one, whose mask would be lost, and for one that
-    lies in a device's memory or needs a gradient.
-    """
+    """Return an operand as a NumPy array, without a copy."""
     if isinstance(operand, np.ma.MaskedArray):
         raise InputError(f"{name}: found a masked array, expected one without a mask of its own")
     if isinstance(operand, np.ndarray):
@@ -67,10 +63,7 @@ def _shared(tensor: Any) -> np.ndarray:
 def problem_of(
     arrays: Mapping[str, np.ndarray], operands: Mapping[str, Any], fields: Mapping[str, Any]
 ) -> AttentionProblem:
-    """Return the problem of q, k and v with these operands (mask, bias, sinks) and other fields, all checked.
-
-    Raises `InputError`.
-    """
+    """Return the problem of q, k and v with these operands and other fields, all checked (`InputError`)."""
     for name in fields:
         if name not in CALL_FIELDS:
             raise InputError(f"{name}: {unknown_key(name, [*CALL_OPTIONS, *CALL_FIELDS])}")
@@ -167,10 +160,7 @@ def _check_projections(problem: AttentionProblem, projections: ProjectionInputs 
 
 
 def _axes_of(shape: tuple[int, ...], scores: Mapping[str, int], usual: str) -> str:
-    """Return the axes along which an array differs; where scores have size 1, those that are usual.
-
-    What is the same for all pairs is repeated along the keys.
-    """
+    """Return the axes along which an array differs; where scores have size 1, those that are usual."""
     own = zip(reversed(list(scores)), reversed(shape), strict=False)
     differs = {axis for axis, size in own if size > 1}
     axes = "".join(axis for axis, size in scores.items() if axis in (usual if size == 1 else differs))

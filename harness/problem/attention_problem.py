@@ -198,10 +198,7 @@ class AttentionProblem(AttentionFields):
         return band.first if hides_first else None, band.end if hides_end else None
 
     def visible_range(self, queries: np.ndarray, seq_q: int, seq_kv: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return [first, past-the-end) key seen by each query index under causal and window masks.
-
-        `seq_q` and `seq_kv` are the lengths of the sequence that the queries belong to.
-        """
+        """Return [first, past-the-end) key seen by each query index under causal and window masks."""
         return self.band(seq_q, seq_kv).visible_range(queries)
 
     def visible_pairs(self) -> int:

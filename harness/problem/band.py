@@ -70,7 +70,6 @@ class Band:
 
     @property
     def _is_empty(self) -> bool:
-        """Whether no query sees any key, wherever it is."""
         crossed = self.first is not None and self.end is not None and self.end <= self.first
         return self.keys == 0 or crossed
 

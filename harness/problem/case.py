@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
 from harness.problem.attention_problem import LISTS_OF_LENGTHS, SIZES, AttentionProblem
 from harness.system.digest import digest
+from harness.system.validation import FrozenModel
 
 ParameterValue = int | float | bool | str
 
@@ -18,18 +19,16 @@ OF_THE_TARGET = "target."
 """Begins the name of a target's option where a variant has a parameter of that name."""
 
 
-class Case(BaseModel):
+class Case(FrozenModel):
     """The unit of a sweep; equal cases have equal ids in every run and on every machine."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     problem: AttentionProblem
     variant: str
     target: str
     """Target name, with a chip where it matters: `cpu`, `cpu:avx2`, `cuda:sm_80`."""
-    params: dict[str, ParameterValue] = {}
+    params: dict[str, ParameterValue] = Field(default={})
     """The variant's tunable parameters: those that were set, and the defaults that are concrete."""
-    target_options: dict[str, ParameterValue] = {}
+    target_options: dict[str, ParameterValue] = Field(default={})
     """The target's options likewise, for the CPU `threads`."""
 
     @property

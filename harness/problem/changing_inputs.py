@@ -39,10 +39,7 @@ def operands_of(problem: AttentionProblem) -> tuple[str, ...]:
 
 
 def turns_of_operands(problem: AttentionProblem) -> range:
-    """Return the numbers of operands that a check puts in place of others, so that masks have all patterns.
-
-    Empty where a problem has no operands.
-    """
+    """Return the numbers of operands that a check puts in place of others: masks have all patterns then."""
     if not operands_of(problem):
         return range(0)
     return range(1, max(2, turns_of_all_patterns(problem) if problem.mask else 0))
@@ -105,7 +102,6 @@ class ChangingInputs:
             self._is_enlarged = False
 
     def _flip(self, arrays: list[np.ndarray]) -> None:
-        """Flip the sign of every element."""
         for array in arrays:
             bits = array.view(f"u{array.itemsize}")
             np.bitwise_xor(bits, bits.dtype.type(1 << (8 * array.itemsize - 1)), out=bits)

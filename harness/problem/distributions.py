@@ -49,10 +49,7 @@ class Distribution:
 
 
 def draw_arrays(problem: AttentionProblem, distribution: str, seed: int) -> Arrays:
-    """Return what a distribution and a seed draw for a problem: Q, K and V, or tokens and weights; operands.
-
-    Keys and values that a padded batch entry does not have are NaN.
-    """
+    """Return the arrays of a problem by name, as a seed draws them; keys that an entry lacks are NaN."""
     generator = np.random.default_rng(seed)
     if problem.model_width is not None:
         return _draw_projected(problem, distribution, generator)
@@ -137,10 +134,7 @@ def _first_scores(problem: AttentionProblem, arrays: Arrays) -> np.ndarray:
 
 
 def _show_least_scores(problem: AttentionProblem, mask: np.ndarray, scores: np.ndarray) -> None:
-    """Let queries that see one key see that of the least of their scores, in place.
-
-    `mask` is `[seq_q, seq_kv]`, `scores` are `[queries, seq_kv]` of the first queries.
-    """
+    """Let queries that see one key see that of the least of their scores, in place."""
     seq_q, seq_kv = problem.sequence_lengths()[0]
     first, end = problem.visible_range(np.arange(seq_q, dtype=np.int64), seq_q, seq_kv)
     for row in rows_of_one_key(min(len(scores), len(mask))):

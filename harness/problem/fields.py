@@ -27,7 +27,6 @@ LABELS = {
     "cu_seqlens_kv": "key/value sequences",
     "log_sum_exp": "log-sum-exp",
 }
-"""What fields are called in words, where that is not their name."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,6 @@ class ProblemField:
     kind: type
     """`bool`, `int`, `float`, `str` or `tuple`."""
     is_optional: bool
-    """Whether a problem can be without it."""
     default: Any
     """None where it follows from other fields, or has to be given."""
     description: str
@@ -107,7 +105,6 @@ def _field(name: str, field: FieldInfo) -> ProblemField:
 
 
 def _alternatives(annotation: Any) -> tuple[Any, ...]:
-    """Return the members of a union, or the one type."""
     return get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
 
 

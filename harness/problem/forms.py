@@ -25,16 +25,9 @@ class Form:
 
     name: str
     fields: Mapping[str, Any]
-    """Fields of `AttentionProblem` that ask for it."""
 
     def problem(self, needed: Mapping[str, Any] = MappingProxyType({})) -> AttentionProblem:
-        """Return the problem that asks for the form.
-
-        Args:
-            needed: fields that a variant's problems have always, such as the width of its projections.
-
-        Raises pydantic's `ValidationError` where the form contradicts them.
-        """
+        """Return the problem that asks for the form."""
         return AttentionProblem.model_validate({**PLAIN, **needed, **self.fields})
 
     @cached_property
@@ -85,7 +78,6 @@ FORMS = (
     Form("f32", {"dtype": "f32"}),
     Form("bf16", {"dtype": "bf16"}),
 )
-"""In the order of tables."""
 
 SMALLEST_TILE = 16
 """Keys: fewer are few, and a number of keys that it does not divide is ragged."""
@@ -115,7 +107,6 @@ def _traits(problem: AttentionProblem) -> Mapping[str, Hashable]:
 
 
 def _trait(name: str, value: Any) -> Hashable:
-    """Return what matters of a field's value."""
     if name.endswith("_axes"):
         return tuple(axis in value for axis in "hqk")
     if name == "scale":

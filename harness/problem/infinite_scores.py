@@ -14,10 +14,7 @@ from harness.problem.random_masks import lay_forms_over
 
 
 def hide_runs_by_bias(problem: AttentionProblem, bias: np.ndarray, mask: np.ndarray | None) -> None:
-    """Let whole runs of keys have a bias of −inf as well, in place, where each query sees another one.
-
-    `bias` and `mask` have the problem's shapes of them.
-    """
+    """Let whole runs of keys have a bias of −inf as well, in place, where each query sees another one."""
     was_finite = np.isfinite(bias)
     if bias.shape[-2] == 1:
         finite = _finite_keys(problem, was_finite, mask)
@@ -44,10 +41,7 @@ def _finite_keys(problem: AttentionProblem, was_finite: np.ndarray, mask: np.nda
 def _left_without(
     problem: AttentionProblem, finite: np.ndarray, mask: np.ndarray | None
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield the bias' entry of each sequence, and which queries see keys of a score of −inf only.
-
-    Boolean, `[heads or 1, seq_q]`.
-    """
+    """Yield the bias' entry of each sequence, and which queries see keys of a score of −inf only."""
     for sequence, (seq_q, seq_kv) in enumerate(problem.sequence_lengths()):
         entry = min(sequence, len(finite) - 1)
         visible = _visible(problem, mask, sequence, seq_q, seq_kv)
@@ -55,10 +49,7 @@ def _left_without(
 
 
 def columns_to_hide(problem: AttentionProblem, mask: np.ndarray | None) -> np.ndarray:
-    """Return which key positions (boolean, `[seq_kv]`) can be −inf in every sequence.
-
-    Every seventh, less those without which some query would see keys of score −inf only.
-    """
+    """Return which key positions (boolean, `[seq_kv]`) can be −inf in every sequence."""
     columns = np.arange(problem.seq_kv) % 7 == 1
     for entry, (seq_q, seq_kv) in enumerate(problem.sequence_lengths()):
         first, end = problem.visible_range(np.arange(seq_q, dtype=np.int64), seq_q, seq_kv)

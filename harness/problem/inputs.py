@@ -98,10 +98,7 @@ def lengths_of(problem: AttentionProblem, paging: Paging | None = None) -> dict[
 
 
 def _as_large_as(name: str, operand: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Return a mask or bias in the shape that the problem's kernels take, a smaller one repeated.
-
-    Raises `InputError` for one that differs where kernels have one for all.
-    """
+    """Return a mask or bias in the shape that the problem's kernels take, a smaller one repeated."""
     try:
         return np.broadcast_to(operand, shape)
     except ValueError as error:
@@ -153,10 +150,7 @@ def make_inputs(problem: AttentionProblem, distribution: str = "normal", seed: i
 
 
 def other_operands(problem: AttentionProblem, seed: int, turn: int) -> dict[str, np.ndarray]:
-    """Draw another mask, bias, sinks and weights by name, of these what a problem has.
-
-    Those of each turn, from 1 on, are others, see `random_mask`.
-    """
+    """Draw another mask, bias, sinks and weights by name, of these what a problem has."""
     generator = np.random.default_rng((seed, turn))
     drawn: dict[str, np.ndarray] = {}
     if problem.mask:
@@ -170,7 +164,6 @@ def other_operands(problem: AttentionProblem, seed: int, turn: int) -> dict[str,
 
 
 def _of_dtype(arrays: dict[str, np.ndarray], problem: AttentionProblem) -> dict[str, np.ndarray]:
-    """Return arrays of numbers in the problem's dtype; a mask stays one of truth values."""
     dtype = numpy_dtype(problem.dtype)
     return {
         name: array if array.dtype == np.bool_ else np.ascontiguousarray(array, dtype)
@@ -179,10 +172,7 @@ def _of_dtype(arrays: dict[str, np.ndarray], problem: AttentionProblem) -> dict[
 
 
 def guarded(drawn: Inputs) -> Inputs:
-    """Return a copy of inputs, each array between bytes that nothing is to read.
-
-    They lie at other addresses where these vary.
-    """
+    """Return a copy of inputs, each array between bytes that nothing is to read."""
     arrays, paging = drawn.arrays(), drawn.paging
     del drawn  # so that no more than one array is there twice, where nobody else has them
     for name in list(arrays):

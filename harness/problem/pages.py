@@ -28,7 +28,6 @@ class Paging:
     """Where the keys of packed sequences lie."""
 
     page_size: int
-    """Tokens of a page."""
     key_starts: np.ndarray
     """`[batch]`, i32: where each sequence begins, counted in tokens of the pages of the table."""
     key_ends: np.ndarray
@@ -38,7 +37,6 @@ class Paging:
     lengths: np.ndarray
     """`[pages]`, i32: tokens that each holds."""
     pool_pages: int
-    """Pages of the pool."""
 
     @property
     def tokens(self) -> int:
@@ -75,10 +73,7 @@ class Paging:
 
 
 def paging_of(problem: AttentionProblem, page_size: int) -> Paging:
-    """Return where pages of this size hold a problem's keys: the same place each time, in no order.
-
-    Raises `UnsupportedError` for a pool with more tokens than kernels can count in 32 bits.
-    """
+    """Return where pages of this size hold a problem's keys: the same place each time, in no order."""
     lengths, pages = _pages_of_sequences(problem, page_size)
     pool_pages = _pool_pages(int(pages.sum()))
     if pool_pages * page_size > LARGEST_SIZE:
@@ -112,7 +107,6 @@ def pool_bytes(problem: AttentionProblem, page_size: int) -> int:
 
 
 def _pages_of_sequences(problem: AttentionProblem, page_size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return how many keys each sequence has, and how many pages."""
     if problem.cu_seqlens_kv is None:
         raise ValueError("pages hold the keys of packed sequences")
     lengths = np.diff(np.array(problem.cu_seqlens_kv, np.int64))

@@ -35,14 +35,7 @@ def problem_of_rank(problem: AttentionProblem, ranks: int) -> AttentionProblem:
 
 
 def inputs_of_rank(inputs: Inputs, problem: AttentionProblem, ranks: int, rank: int) -> Inputs:
-    """Return a rank's own inputs; the tokens are everybody's.
-
-    Args:
-        inputs: of the whole problem, with tokens and weights.
-        problem: the whole problem.
-        ranks: how many there are.
-        rank: which one, from 0.
-    """
+    """Return a rank's own inputs; the tokens are everybody's."""
     own = problem_of_rank(problem, ranks)
     heads = slice(rank * own.heads, (rank + 1) * own.heads)
     first = heads.start // problem.group_size
@@ -68,10 +61,7 @@ def inputs_of_rank(inputs: Inputs, problem: AttentionProblem, ranks: int, rank: 
 def joined_outputs(
     outputs: Sequence[Mapping[str, np.ndarray]], problem: AttentionProblem
 ) -> dict[str, np.ndarray]:
-    """Return the whole problem's outputs from those of all ranks, in order.
-
-    Projected outputs are added up in f32, and are then of their dtype again.
-    """
+    """Return the whole problem's outputs from those of all ranks, in order."""
     arrays = {name: [of_rank[name] for of_rank in outputs] for name in outputs[0]}
     joined = {
         name: np.concatenate(of_ranks, axis=HEAD_AXIS)

@@ -14,12 +14,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def with_arguments(
     fields: Mapping[str, ProblemField], arrays: Mapping[str, str]
 ) -> Callable[[Function], Function]:
-    """Give a function that takes `**fields` these arrays and fields in its signature and its docstring.
-
-    `arrays` say what each is.
-
-    `help`, and editors that ask the running function, then show what the model says of them.
-    """
+    """Give a function that takes `**fields` these arrays and fields in its signature and its docstring."""
 
     def describe(function: Function) -> Function:
         signature = inspect.signature(function)
@@ -43,7 +38,6 @@ def with_arguments(
 
 
 def _annotation(field: ProblemField) -> Any:
-    """Return an argument's type as a reader wants it, without the model's bounds."""
     values = Sequence[int] if field.kind is tuple else field.kind
     return values if field.default is not None else values | None
 

@@ -60,10 +60,7 @@ class CaseItem(pytest.Function):
         return self.path, 0, self.name
 
     def row(self) -> Result:
-        """Run the case, and note in the item what JUnit says of it.
-
-        What is no case's fault, a full disk, ends the session.
-        """
+        """Run the case, and note in the item what JUnit says of it."""
         try:
             row = self.run.row(self.case)
         except HarnessError as error:

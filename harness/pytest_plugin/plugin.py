@@ -9,8 +9,7 @@ import pytest
 
 from harness.artifact.cache import cache_root
 from harness.bench.running.runner import RunSettings
-from harness.experiment.experiment import load_experiment
-from harness.experiment.shipped import find_experiment
+from harness.experiment.experiment import named_experiment
 from harness.pytest_plugin.items import CaseItem, ExperimentFile, check_case, time_case
 from harness.pytest_plugin.runs import ExperimentRun
 from harness.reporting.job_summary import FailedCase, JobSummary, append_summary, job_summary
@@ -61,7 +60,7 @@ def _runs(config: pytest.Config) -> dict[Path, ExperimentRun]:
     )
     runs = {}
     for name in option("harness"):
-        experiment = load_experiment(find_experiment(name))
+        experiment = named_experiment(name)
         file = Path(experiment.path or name)
         demands = Demands(experiment.check.supported, option("harness_strict"))
         run = ExperimentRun(

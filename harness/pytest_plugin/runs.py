@@ -81,10 +81,7 @@ class ExperimentRun:
         folder.finish()
 
     def row(self, case: Case) -> Result:
-        """Return what became of a case; run it now, if need be.  Raises `StorageError` for a full disk.
-
-        Without workers it comes with as many of the cases that follow it as keep all jobs busy.
-        """
+        """Return what became of a case; run it now, if need be.  Raises `StorageError` for a full disk."""
         context = self._context or self._start()
         if case.id not in context.rows:
             if case.problem != self._problem:

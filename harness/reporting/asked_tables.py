@@ -1,17 +1,20 @@
 """The table that a person asks for, `variant,dtype by seq`: its words, its cells, its files."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from rich.table import Table
+from rich.text import Text
 
 from harness.experiment.condition import parse_condition
 from harness.reporting.csv_tables import full_csv
-from harness.reporting.distinct import numbered
+from harness.reporting.distinct import is_of_numbers, numbered
 from harness.reporting.figures.base import WHERE_NAMES, FigureSettings, NothingToDraw, choose_rows
 from harness.reporting.frames import (
     PROBLEM_COLUMNS,
@@ -44,10 +47,6 @@ from harness.system.printable import markdown_text, printable, spreadsheet_text
 from harness.system.storage.replacing import write_text
 from harness.system.validation import unknown_name
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from rich.table import Table
-
 FORM = "expected ROWS by COLUMNS, such as 'variant by seq' or 'head_dim,variant by dtype,seq'"
 SUFFIXES = {"_s": "s", "_bytes": "B", "_mhz": "MHz", "_c": "°C", "_j": "J", "_tflops": "TFLOP/s"}
 """Units of columns by the ends of their names."""
@@ -67,8 +66,6 @@ class AskedTable:
 
     def on_terminal(self) -> Iterator[Table]:
         """Yield it as tables for a terminal, one for each value, in which what rows share stands once."""
-        from rich.text import Text
-
         for heading, part in self._parts():
             headers, rows = flat(part, "\n")
             depth = part.index.nlevels
@@ -83,7 +80,8 @@ class AskedTable:
 
     def write(self, folder: Path) -> list[Path]:
         """Write it as Markdown, LaTeX and numbers separated by commas; return the files."""
-        contents = {"md": self._markdown(), "tex": self._latex(), "csv": self._csv()}
+        latex = "".join(f"{line}\n" for line in grid_latex(self.texts, self.title, self.notes))
+        contents = {"md": self._markdown(), "tex": latex, "csv": self._csv()}
         for ending, content in contents.items():
             write_text(folder / f"{self.name}.{ending}", content)
         return [folder / f"{self.name}.{ending}" for ending in contents]
@@ -101,20 +99,13 @@ class AskedTable:
 
     def _parts(self) -> Iterator[tuple[str, pd.DataFrame]]:
         """Yield the header of each value with its columns; without columns all values are one part."""
-        import pandas as pd
-
         if self.texts.columns.nlevels == 1:
             yield "", self.texts
             return
         for header in self.texts.columns.unique(level=0):
             yield str(header), pd.DataFrame(self.texts[header])
 
-    def _latex(self) -> str:
-        return "".join(f"{line}\n" for line in grid_latex(self.texts, self.title, self.notes))
-
     def _csv(self) -> str:
-        import pandas as pd
-
         headers, rows = flat(self.numbers)
         return full_csv(pd.DataFrame(rows, columns=list(map(spreadsheet_text, headers))))
 
@@ -129,7 +120,6 @@ def asked_table(
     """Return the table `ROWS by COLUMNS` of a prepared frame's rows that a condition leaves.
 
     `names` are what variants and series are called in it.
-    Raises `InputError` for unknown columns and values, and where several rows have one cell.
     """
     rows, columns = _names(asked)
     for name in (*rows, *columns):
@@ -154,7 +144,6 @@ def asked_table(
 
 
 def _names(asked: str) -> tuple[list[str], list[str]]:
-    """Return the columns of results that stand down and across."""
     parts = [
         [name.strip() for name in re.split("[,×]", part)]
         for part in re.split(r"\s+by(?:\s+|$)", asked.strip())
@@ -168,7 +157,6 @@ def _names(asked: str) -> tuple[list[str], list[str]]:
 
 
 def _chosen(frame: pd.DataFrame, where: str) -> pd.DataFrame:
-    """Return the rows for which a condition holds."""
     try:
         parse_condition(where, WHERE_NAMES)
         return choose_rows(frame, FigureSettings(where=where))
@@ -180,8 +168,6 @@ def _chosen(frame: pd.DataFrame, where: str) -> pd.DataFrame:
 
 def _require_one_row_a_cell(frame: pd.DataFrame, keys: Sequence[str]) -> None:
     """Raise `InputError` that says what tells rows of one cell apart, where a cell has several."""
-    import numpy as np
-
     cells = numbered(frame, keys)
     counts = np.bincount(cells)
     if counts.max() == 1:
@@ -201,7 +187,6 @@ def _require_one_row_a_cell(frame: pd.DataFrame, keys: Sequence[str]) -> None:
 
 
 def _value(frame: pd.DataFrame, name: str) -> Value:
-    """Return what a name of `--values` means for these rows."""
     time, rate = units_of(frame)
     units: dict[str, tuple[str, str, Unit]] = {
         "throughput": ("throughput", "tflops", rate),
@@ -214,7 +199,7 @@ def _value(frame: pd.DataFrame, name: str) -> Value:
     }
     if name in units:
         return _of_time(name, *units[name])
-    numeric = [str(column) for column in frame if _is_numeric(frame[column])]
+    numeric = [str(column) for column in frame if is_of_numbers(frame[column])]
     columns = {
         column.source: column for column in measured_columns(frame) if column.is_number and not column.end
     }
@@ -246,14 +231,7 @@ def _of_time(name: str, word: str, source: str, unit: Unit) -> Value:
     return Value(name, f"{word} ({unit.symbol})", text, number)
 
 
-def _is_numeric(column: pd.Series[Any]) -> bool:
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
-
-    return is_numeric_dtype(column.dtype) and not is_bool_dtype(column.dtype)
-
-
 def _with_unit(column: str) -> str:
-    """Return the name of a column with the unit that its end says, `build (s)`."""
     for suffix, symbol in SUFFIXES.items():
         if column.endswith(suffix):
             return f"{column.removesuffix(suffix).replace('_', ' ')} ({symbol})"

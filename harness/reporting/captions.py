@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from harness.results.manifest import Manifest, Part
 
 GONE_ON = "; gone on with: "
-"""Between the commands of a run that was resumed."""
 SHORT_COMMIT = 7
 MOST_VALUES = 4
 """More numbers of a column than this are a range."""
@@ -64,11 +63,7 @@ def figure_caption(
 
 
 def problem_words(frame: pd.DataFrame, columns: Iterable[str]) -> list[str]:
-    """Return the values of those columns that are worth a word, `heads 2, 4`.
-
-    That leaves out what is as usual: equal heads, widths and lengths of queries and keys, the default scale,
-    no mask.
-    """
+    """Return the values of those columns that are worth a word, `heads 2, 4`."""
     return values_in_words(frame, [column for column in _named(frame) if column in set(columns)])
 
 
@@ -88,11 +83,7 @@ def forms_in_words(columns: Sequence[str], forms: Iterable[Sequence[Any]]) -> li
 
 
 def describe_code(manifest: Manifest) -> str:
-    """Return version, commit and date of a run, `harness 0.1.0, commit cd39bee (modified), 2026-11-21`.
-
-    The digest of the sources of each package of plugins stands before the date, `attention_einsum 1f0c2ab`.
-    Where it was resumed with other code, that of each part follows.
-    """
+    """Return version, commit and date of a run, `harness 0.1.0, commit cd39bee (modified), 2026-11-21`."""
     return ", resumed with ".join([_describe_part(manifest), *describe_resumes(manifest)])
 
 
@@ -106,10 +97,7 @@ def describe_resumes(manifest: Manifest) -> list[str]:
 
 
 def describe_commands(manifest: Manifest, shown: Callable[[str], str] = str) -> str:
-    """Return the commands that made a run, `harness run a.toml; gone on with: harness run a.toml --resume`.
-
-    `shown` writes each as it stands in the text.
-    """
+    """Return the commands that made a run, `harness run a.toml; gone on with: …`, each `shown` as text."""
     return GONE_ON.join(map(shown, manifest.commands))
 
 
@@ -142,7 +130,6 @@ def _value_text(column: str, value: Any) -> str:
 
 
 def _column_words(frame: pd.DataFrame, column: str) -> str:
-    """Return the values of a column with its name."""
     values = frame[column].dropna().unique().tolist()
     is_text = any(isinstance(value, str) for value in values)
     texts = [_value_text(column, value) for value in (values if is_text else sorted(values))]
@@ -154,7 +141,6 @@ def _column_words(frame: pd.DataFrame, column: str) -> str:
 
 
 def _named(frame: pd.DataFrame) -> list[str]:
-    """Return the columns of a frame whose values are worth a word."""
     return [column for column in PROBLEM_COLUMNS if column in frame and _is_named(frame, column)]
 
 

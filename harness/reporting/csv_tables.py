@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from harness.system.printable import spreadsheet_text
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def full_csv(frame: pd.DataFrame) -> str:
@@ -16,8 +16,6 @@ def full_csv(frame: pd.DataFrame) -> str:
 
 
 def _without_formulas(column: pd.Series[Any]) -> pd.Series[Any]:
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
-
     if is_numeric_dtype(column.dtype) or is_bool_dtype(column.dtype):
         return column
     return column.map({text: spreadsheet_text(str(text)) for text in column.dropna().unique()})

@@ -15,6 +15,13 @@ def has_one_value(column: pd.Series[Any]) -> bool:
     return column.nunique(dropna=False) < 2
 
 
+def is_of_numbers(column: pd.Series[Any]) -> bool:
+    """Whether a column is of numbers; truth values are none."""
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    return is_numeric_dtype(column.dtype) and not is_bool_dtype(column.dtype)
+
+
 def numbered(frame: pd.DataFrame, columns: Iterable[str]) -> np.ndarray:
     """Return which combination of values of the columns each row has, as its number.
 

@@ -115,7 +115,6 @@ def _draw_into(
 def _draw(
     runs: Runs, figure: Figure, values: Mapping[str, Any], formats: Sequence[str]
 ) -> tuple[str, dict[str, bytes]]:
-    """Draw a figure; return its caption, and its files' contents by their endings."""
     settings = parse_settings(figure, values)
     frame = runs.frame.copy  # a plugin may change what it gets
     rows = figure.rows(frame(deep=False), settings)
@@ -131,10 +130,7 @@ def _draw(
 
 
 def draw_on(runs: Runs, name: str, values: Mapping[str, Any], axes: Sequence[Axes] = ()) -> Drawing:
-    """Draw a figure of runs on axes of a reader's own, one for each panel, or as a drawing with a caption.
-
-    Raises `InputError` for settings that cannot be, and for another number of axes; else as `Figure.draw`.
-    """
+    """Draw a figure of runs on axes of a reader's own, one for each panel, or as a drawing with a caption."""
     figure: Figure = plugins.load("figure", name)
     check_wanted(runs, {name: values})
     settings, frame = parse_settings(figure, values), runs.frame.copy
@@ -146,7 +142,6 @@ def draw_on(runs: Runs, name: str, values: Mapping[str, Any], axes: Sequence[Axe
 
 
 def _caption(runs: Runs, figure: Figure, settings: Any, rows: pd.DataFrame) -> str:
-    """Return what stands below a figure that draws these rows."""
     facts = figure_caption(
         rows,
         runs.manifests,

@@ -21,7 +21,6 @@ from harness.system.errors import InputError
 from harness.system.printable import shell_line
 
 DEPTHS = ("", "*/", "*/*/", "*/*/*/")
-"""How far below a folder of results runs are looked for."""
 SHORT_DIGEST = 12
 PLAIN_WORD = re.compile(r"(?!(?:true|false|inf|nan)$)[A-Za-z_][\w-]*")
 """What `--set` takes for a text without quotation marks."""
@@ -37,10 +36,7 @@ class FoundRun:
 
 
 def explain(file: Path, roots: Sequence[Path]) -> Iterator[str]:
-    """Yield lines that say where a figure comes from; `roots` are folders in which runs are looked for.
-
-    Raises `InputError` for a file that is no figure of a report.
-    """
+    """Yield lines that say where a figure comes from; runs are looked for in the folders `roots`."""
     origin = read_origin(file)
     found_runs = [find_run(run, file, roots) for run in origin.runs]
     yield f"figure    {' '.join([origin.figure, *_assignments(origin.settings)])}"
@@ -63,10 +59,7 @@ def read_origin(file: Path) -> Origin:
 
 
 def find_run(run: RunOrigin, file: Path, roots: Sequence[Path]) -> FoundRun | None:
-    """Return the run that a figure was drawn from: first the one around the file, then those below `roots`.
-
-    The one with the manifest of then is taken wherever it is; without one, that of the name.
-    """
+    """Return the run that a figure was drawn from: the one around the file, else one below `roots`."""
     folders = [folder for folder in file.absolute().parents[:2] if (folder / MANIFEST_FILE).is_file()]
     for root, depth in itertools.product(roots, DEPTHS):
         folders += (path.parent for path in sorted(root.glob(f"{depth}{MANIFEST_FILE}")))
@@ -98,7 +91,6 @@ def redraw_line(origin: Origin, found_runs: Sequence[FoundRun | None], file: Pat
 
 
 def _run_lines(run: RunOrigin, found_run: FoundRun | None, roots: Sequence[Path]) -> Iterator[str]:
-    """Yield what is known of one run, from its folder where it is there."""
     digest = run.manifest_digest[:SHORT_DIGEST]
     if found_run is None:
         below = ", ".join(map(str, roots)) or "no folder"
@@ -125,7 +117,6 @@ def _run_lines(run: RunOrigin, found_run: FoundRun | None, roots: Sequence[Path]
 
 
 def _row_lines(origin: Origin) -> Iterator[str]:
-    """Yield a table of the rows that the figure shows."""
     if not origin.rows:
         count = origin.row_count
         yield f"rows      {count}, more than the {MOST_ROWS} that a file lists"
@@ -154,6 +145,5 @@ def _assignments(settings: dict[str, Any]) -> Iterator[str]:
 
 
 def _shown_path(path: Path) -> Path:
-    """Return a path as a person in this folder would give it."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_absolute() and path.is_relative_to(here) else path

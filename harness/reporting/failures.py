@@ -46,10 +46,7 @@ def error_in(reason: str) -> str:
 
 
 def failures_of(frame: pd.DataFrame, most: int = MOST_LISTED) -> list[Failure]:
-    """List what failed, at most so many, then other cases with a reason; a reason that several share once.
-
-    Others are unsupported cases, those that were built and not run, and those that passed without a time.
-    """
+    """List what failed, at most so many, then other cases with a reason; a reason that several share once."""
     is_failed = frame["status"].isin([str(status) for status in FAILURES])
     is_other = ~is_failed & ((frame["status"] == Status.UNSUPPORTED) | frame["reason"].notna())
     failed = _with_errors(frame.loc[is_failed, _columns(frame)])
@@ -66,7 +63,6 @@ def failures_of(frame: pd.DataFrame, most: int = MOST_LISTED) -> list[Failure]:
 
 
 def _with_errors(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return rows with the number of the error that they share with others, in order of appearance."""
     reasons = rows["reason"].fillna(NO_REASON).astype(str)
     rows = rows.assign(reason=reasons, why=reasons.map(error_in), label=rows["label"].astype(str))
     return rows.assign(error=numbered(rows, ["status", "variant", "phase", "why"]))
@@ -101,12 +97,10 @@ def markdown_failures(failures: list[Failure]) -> str:
 
 
 def _columns(frame: pd.DataFrame) -> list[str]:
-    """Return the columns that say what failed and which problem it was."""
     return [column for column in (*OUTCOME_COLUMNS, *PROBLEM_COLUMNS) if column in frame]
 
 
 def _failure(cases: pd.DataFrame) -> Failure:
-    """Describe cases of one error by the first of them."""
     row = records(cases.head(1))[0]
     labels, targets = cases["label"].unique(), cases["target"].unique()
     is_failure = Status(row["status"]).is_failure

@@ -115,11 +115,7 @@ def _with_usual_axes(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def runs_must_be_told_apart(frame: pd.DataFrame) -> bool:
-    """Whether several runs measured one case, or ran the cases of one target on different devices.
-
-    Then their rows would be mixed up in one series without the run in its name.  Other runs complete each
-    other.
-    """
+    """Whether several runs measured one case, or ran the cases of one target on different devices."""
     if frame.empty or len(frame.drop_duplicates(list(RUN_COLUMNS))) < 2:
         return False
     devices = frame.groupby("target")["device"].nunique()
@@ -127,10 +123,7 @@ def runs_must_be_told_apart(frame: pd.DataFrame) -> bool:
 
 
 def run_names(frame: pd.DataFrame) -> dict[tuple[Hashable, Hashable], str]:
-    """Return the name of each (experiment, run) that tells it from the frame's others.
-
-    It is the experiment where each has one run, the run where there is one experiment, else both.
-    """
+    """Return the name of each (experiment, run) that tells it from the frame's others."""
     runs = frame[list(RUN_COLUMNS)].drop_duplicates()
     pairs = sorted(zip(runs["experiment"], runs["run"], strict=True))
     experiments = {experiment for experiment, _ in pairs}
@@ -225,10 +218,7 @@ def sort_rows(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def describe_problem(row: dict[str, Any]) -> str:
-    """Return a row's problem in one short line, `b1 h8 s256 d64 f32 causal`: another one for another problem.
-
-    Long lists of lengths are shortened, `kv_lengths=12…96 (8 values, 3fa2c1d0)`.
-    """
+    """Return a row's problem in one short line, `b1 h8 s256 d64 f32 causal`; other problems have others."""
     fields = {name: None if is_missing(value) else _of_python(value) for name, value in row.items()}
     words = describe_fields(fields)
     threads = fields.get("threads")
@@ -278,20 +268,13 @@ def _parameter_columns(frame: pd.DataFrame) -> list[str]:
 
 
 def _series(frame: pd.DataFrame) -> tuple[np.ndarray, pd.DataFrame]:
-    """Return the number of each row's series, and the first row of each series.
-
-    A series is a variant with one set of parameters in one run.
-    """
+    """Return the number of each row's series, and the first row of each series."""
     codes = numbered(frame, ("variant", *_parameter_columns(frame), *RUN_COLUMNS))
     return codes, frame.iloc[first_rows(codes)].reset_index(drop=True)
 
 
 def _labels_without_run(members: pd.DataFrame) -> list[str]:
-    """Return the label of each series, of which `members` holds one row each, without its run.
-
-    It is the variant, with the parameters that tell its rows apart where it appears with several parameter
-    sets.
-    """
+    """Return the label of each series, of which `members` holds one row each, without its run."""
     varying_parameters = {
         str(variant): varying(rows, _parameter_columns(rows))
         for variant, rows in members.groupby("variant", sort=False)
@@ -307,10 +290,7 @@ def _labels_without_run(members: pd.DataFrame) -> list[str]:
 
 
 def _baseline_labels(frame: pd.DataFrame, codes: np.ndarray, labels: Sequence[str]) -> pd.Series[str]:
-    """Return the label of the series that each row is compared with, where `labels` are those of all series.
-
-    Where the baseline itself has no row, since a run was interrupted, it is that variant.
-    """
+    """Return the label of the series that each row is compared with; `labels` are those of all series."""
     label_by_case = dict(zip(frame["case"], (labels[code] for code in codes), strict=True))
     compared_with = frame["baseline_case"].map(label_by_case).astype(dtype_of("str"))
     return compared_with.fillna(frame["baseline"])
@@ -334,7 +314,6 @@ def _label_order(
 
 
 def _ranks(column: pd.Series[Any]) -> np.ndarray:
-    """Return the place of each row's value among the column's values, see `sort_key`."""
     import numpy as np
     import pandas as pd
 

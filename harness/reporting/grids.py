@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from harness.reporting.frames import in_words, is_missing, records, sort_key
 from harness.reporting.units import EMPTY, is_number
 from harness.system.status import Status
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Row = Mapping[str, Any]
 
@@ -25,7 +24,6 @@ class Value:
     header: str
     """As a reader sees it, with its unit."""
     text: Callable[[Row], str]
-    """How the cell of a row reads."""
     number: Callable[[Row], Any]
     """Its number, unrounded."""
 
@@ -48,8 +46,6 @@ def grid_of(
     Its index has the values of `rows` in words; its columns have a value's header, or its name, then those of
     `columns`.  A cell without a row is empty.
     """
-    import pandas as pd
-
     keys = {name: _in_order(frame, name) for name in (*rows, *columns)}
     numbered = pd.DataFrame(keys).assign(**{_PLACE: range(len(frame))})
     if columns:
@@ -89,8 +85,6 @@ _PLACE = "place of the row"
 
 def _in_order(frame: pd.DataFrame, name: str) -> pd.Categorical[str]:
     """Return a column in words, in the order of its values; variants in that of the series."""
-    import pandas as pd
-
     column = frame[name]
     if name == "variant":
         values = list(dict.fromkeys(frame.sort_values("label", kind="stable")[name]))

@@ -14,7 +14,6 @@ from harness.system.plurals import counted
 from harness.system.printable import markdown_code, markdown_text
 
 LONGEST_REASON = 400
-"""Characters of a reason in a table; the job's log has all of it."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,6 @@ class FailedCase:
     """`flash · cpu · b1 h8 s256 d64 f32 causal`."""
     reason: str
     rerun: str
-    """The command that runs it alone."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,6 @@ class JobSummary:
     not_run: int = 0
     """Cases that were asked for and have no row."""
     run: str | None = None
-    """The run's folder."""
 
 
 def job_summary(summary: JobSummary) -> str:

@@ -15,12 +15,7 @@ NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 
 def write_junit(results: Iterable[Result], path: Path) -> None:
-    """Write one test case per result: failures with reason and rerun command, unsupported ones as skipped.
-
-    A case's time is what it took in all.  A build with nothing to run it on counts as skipped too, since
-    nothing was checked.  Raises `InputError` if the file
-    cannot be written.
-    """
+    """Write one test case per result: failures with reason and rerun command, unsupported ones as skipped."""
     rows = list(results)
     suite = ElementTree.Element(
         "testsuite",

@@ -1,10 +1,10 @@
 """Tables for LaTeX (booktabs), and a figure's numbers as a table that pgfplots reads."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from harness.reporting.figures.embedding import embedded
 from harness.reporting.frames import PROBLEM_COLUMNS, is_missing, labels_in, records, varying
@@ -12,9 +12,6 @@ from harness.reporting.panel_tables import marks_explained
 from harness.reporting.tables import Summary
 from harness.reporting.units import is_number
 from harness.system.printable import printable
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -47,7 +44,6 @@ CLINES = re.compile(r"\\cline(\{.*?\}).*")
 """The rules below a group of rows; the first one is the longest."""
 MISSING = "nan"
 DIGITS = 9
-"""Significant digits of numbers for plots."""
 BOUNDS = {
     "time_s": ("time_low_s", "time_high_s"),
     "speedup": ("speedup_low", "speedup_high"),
@@ -64,15 +60,10 @@ def latex_text(text: object) -> str:
 
 
 def summary_latex(grid: pd.DataFrame | None, summary: Summary) -> Iterator[str]:
-    """Yield the lines of a run's table: its `paper_grid`, or where there is none a row for each case.
-
-    Either is one tabular, in which what several rows share stands once.
-    """
+    """Yield the lines of a run's table: its `paper_grid`, or where there is none a row for each case."""
     if grid is not None:
         yield from grid_latex(grid, summary.title)
         return
-    import pandas as pd
-
     keys = summary.problem_columns + 1
     index = pd.MultiIndex.from_tuples(
         [row[:keys] for row in summary.rows], names=list(summary.headers[:keys])
@@ -90,10 +81,7 @@ def grid_latex(
     notes: Sequence[str] = (),
     numeric: Sequence[bool] | None = None,
 ) -> Iterator[str]:
-    """Yield the lines of a grid of texts as a tabular, with its title and what its marks mean as remarks.
-
-    Numbers are aligned to the right: by default all that is no index.
-    """
+    """Yield the lines of a grid of texts as a tabular, with its title and what its marks mean as remarks."""
     yield from (PREAMBLE, READ, f"% {printable(title)}")
     yield from _tabular(grid, numeric)
     marks = marks_explained([{"": list(grid.to_numpy(dtype=object).flat)}])
@@ -171,7 +159,6 @@ def _matching(frame: pd.DataFrame, column: str) -> list[str]:
 
 
 def _distances(row: dict[str, Any], name: str) -> tuple[float | None, float | None]:
-    """Return how far the ends of a value's interval are from it."""
     value, (low, high) = row[name], (row[bound] for bound in BOUNDS[name])
     if not (is_number(value) and is_number(low) and is_number(high)):
         return None, None

@@ -63,7 +63,6 @@ def too_low_peak_notes(frame: pd.DataFrame) -> Iterator[str]:
 
 
 def _range(numbers: pd.Series) -> str:
-    """Return the numbers that occur as a text, empty where none is known."""
     values = sorted({int(number) for number in numbers.dropna().unique()})
     return "" if not values else f"{values[0]}" if len(values) == 1 else f"{values[0]}–{values[-1]}"
 

@@ -28,10 +28,7 @@ def is_skipped(row: Result) -> bool:
 
 
 def broken_promise(row: Result, supported: Collection[str]) -> str | None:
-    """Return what to say of an unsupported case of a variant that the experiment says is supported.
-
-    `supported` is the experiment's `check.supported`.  None for all other rows.
-    """
+    """Return what to say of an unsupported case of a variant that the experiment says is supported."""
     if row.status is not Status.UNSUPPORTED or row.variant not in supported:
         return None
     return f"unsupported, but check.supported lists {row.variant}: {row.reason}"
@@ -44,7 +41,6 @@ class Demands:
     supported: Collection[str] = ()
     """Variants of which no case may be unsupported: the experiment's `check.supported`."""
     is_strict: bool = False
-    """Whether every case must be checked."""
 
 
 def failure_of(row: Result, demands: Demands) -> str | None:

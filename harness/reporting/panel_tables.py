@@ -3,12 +3,13 @@
 For a paper they are one table, in which dtypes are groups of columns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+
+import pandas as pd
+from rich.table import Table
+from rich.text import Text
 
 from harness.reporting.captions import problem_words
 from harness.reporting.figures.base import Unreadable
@@ -24,7 +25,7 @@ from harness.reporting.frames import (
     varying,
 )
 from harness.reporting.grids import Row, Value, grid_of, outcome
-from harness.reporting.tables import markdown_rows
+from harness.reporting.tables import markdown_rows, whole_table
 from harness.reporting.units import (
     EMPTY,
     UNCLEAR,
@@ -40,10 +41,6 @@ from harness.reporting.units import (
     significant,
 )
 from harness.system.status import Status
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from rich.table import Table
 
 PANELS = ("head_dim", "mask")
 ACROSS = ("dtype",)
@@ -81,10 +78,7 @@ def panel_tables(frame: pd.DataFrame) -> list[PanelTable]:
 
 
 def paper_grid(frame: pd.DataFrame) -> pd.DataFrame | None:
-    """Return all panels as one grid, see `harness.reporting.grids.grid_of`: what splits them stands down.
-
-    None where there are no panels, see `panel_tables`.
-    """
+    """Return all panels as one grid, see `harness.reporting.grids.grid_of`: what splits them stands down."""
     split = _split(frame)
     if split is None:
         return None
@@ -101,7 +95,6 @@ def paper_grid(frame: pd.DataFrame) -> pd.DataFrame | None:
 
 
 def _split(frame: pd.DataFrame) -> tuple[pd.DataFrame, str, list[str]] | None:
-    """Return the rows of panels, the column of their lengths, and the columns that split them."""
     frame, x = along(frame, "seq")
     if not frame["time_s"].notna().any() or frame[x].nunique() < 2:
         return None
@@ -119,22 +112,11 @@ def markdown_panel(table: PanelTable) -> str:
 
 def rich_panel(table: PanelTable) -> Table:
     """Return a panel as a table for a terminal."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    shown = Table(
-        title=Text(table.title, style="table.title"),
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-    )
-    shown.add_column("variant", no_wrap=True)
-    for place in table.places:
-        shown.add_column(place, justify="right", no_wrap=True)
-    for label, cells in table.rows.items():
-        shown.add_row(Text(label), *map(Text, cells))
+    columns = [("variant", False), *((place, True) for place in table.places)]
+    rows = [(label, *cells) for label, cells in table.rows.items()]
+    shown = whole_table(table.title, columns, rows)
+    for row in rows:
+        shown.add_row(*map(Text, row))
     return shown
 
 
@@ -177,7 +159,6 @@ def marks_of(row: Row) -> str:
 
 
 def _cell(row: Row | None, unit: Unit, has_interval: bool) -> str:
-    """Return throughput and speed-up of a case, or what became of it instead."""
     if row is None:
         return EMPTY
     if not is_number(row["time_s"]):

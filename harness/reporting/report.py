@@ -1,16 +1,17 @@
 """A run's report: tables, figures and a page as files, and the tables in the terminal."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.console import Console
 
 from harness import plugins
+from harness.experiment.experiment import Experiment
 from harness.reporting.asked_tables import asked_table
 from harness.reporting.csv_tables import full_csv
 from harness.reporting.drawing import (
@@ -39,11 +40,6 @@ from harness.system.errors import HarnessError, InputError
 from harness.system.printable import shell_line
 from harness.system.storage.replacing import remove_leftovers, write_text
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from harness.experiment.experiment import Experiment
-
 SUMMARY_MARKDOWN = "summary.md"
 SUMMARY_LATEX = "summary.tex"
 RESULTS_CSV = "results.csv"
@@ -70,7 +66,6 @@ class ReportPaths:
     figures: Mapping[str, tuple[Path, ...]]
     """Files of each figure, one per format."""
     skipped: Mapping[str, str]
-    """Figures that were not drawn, and why."""
     notes: tuple[str, ...] = ()
     """What a person should know of the figures, a line each."""
     html: Path | None = None
@@ -118,11 +113,7 @@ def redraw(
     experiment: Experiment | None = None,
     overlaid: Mapping[str, Any] | None = None,
 ) -> Drawn:
-    """Draw figures of runs again, with settings of the runs' experiments, or of an edited one, and others.
-
-    `assignments` are `KEY=VALUE`, see `harness.reporting.drawing.with_assignments`.  Raises `InputError` as
-    `make_report` does, and for settings that cannot be.
-    """
+    """Draw figures of runs again, with settings of the runs' experiments, or of an edited one, and others."""
     runs = read_runs(folders, labels)
     kept = runs.figures if experiment is None else experiment.figures
     return _redraw(runs, kept, figures, assignments, _report_folder(runs, out), formats, overlaid)
@@ -155,7 +146,6 @@ def _redraw(
     formats: Sequence[str],
     overlaid: Mapping[str, Any] | None,
 ) -> Drawn:
-    """Draw figures of runs with the settings that an experiment keeps, changed by assignments."""
     check_formats(formats)
     wanted = {
         name: with_assignments(kept.get(name, {}), assignments, plugins.load("figure", name))
@@ -176,10 +166,7 @@ def tabulate(
     *,
     labels: Sequence[str] = (),
 ) -> list[Path]:
-    """Print the table of runs that somebody asks for, `variant by seq`, write it, and return its files.
-
-    See `harness.reporting.asked_tables.asked_table`; files go where `make_report` writes its own.
-    """
+    """Print the table of runs that somebody asks for, `variant by seq`, write it, and return its files."""
     runs = read_runs(folders, labels)
     folder = _report_folder(runs, out)
     table = asked_table(runs.frame, asked, values, where, names_of(runs.figures))
@@ -197,7 +184,6 @@ def tabulate(
 
 
 def _report_folder(runs: Runs, out: str | Path | None) -> Path:
-    """Return where the report of these runs goes; raises `InputError` where there is nothing or no place."""
     if out is None and len(runs.folders) > 1:
         raise InputError(
             f"--out is missing: {len(runs.folders)} runs are merged; expected a folder for their report, "
@@ -273,11 +259,7 @@ def _written_to(folder: Path, runs: Runs) -> Iterator[None]:
 
 
 def print_tables(runs: Runs, panels: Sequence[PanelTable], console: Console, *, by_row: bool = False) -> None:
-    """Print what runs measured, then what did not pass.
-
-    That is a table of variants and lengths for each panel; where nothing was timed, or by choice, a row for
-    each case.  What is wider than the terminal stays whole: its numbers are never cut.
-    """
+    """Print what runs measured, then what did not pass."""
     show = partial(console.print, markup=False, highlight=False, soft_wrap=True)
     for line in runs.unfinished:
         show(line)
@@ -299,8 +281,6 @@ def print_tables(runs: Runs, panels: Sequence[PanelTable], console: Console, *, 
 
 def _console() -> Console:
     """Return a console that is wide where no terminal limits it, unless COLUMNS says otherwise."""
-    from rich.console import Console
-
     console = Console(markup=False, emoji=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console = Console(width=WIDTH_WITHOUT_TERMINAL, markup=False, emoji=False)

@@ -1,27 +1,24 @@
 """The runs that a report is about: their rows, merged and prepared, and what their experiments ask for."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from harness.experiment.profiles import mistakes_in_profiles, unknown_profile, with_profile
 from harness.reporting.beside_the_clock import with_measured_share
 from harness.reporting.distinct import numbered
 from harness.reporting.frames import PROBLEM_COLUMNS, RUN_COLUMNS, RunLabels, prepare, renamed
+from harness.results.loading import choice_of, different_runs, open_run
+from harness.results.manifest import Manifest
+from harness.results.run_folder import RunFolder, tables_of
 from harness.results.run_identity import names_of_folders
 from harness.system.errors import InputError
 from harness.system.plurals import counted
 from harness.system.printable import printable
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from harness.results.manifest import Manifest
-    from harness.results.run_folder import RunFolder
 
 
 @dataclass(frozen=True)
@@ -39,7 +36,6 @@ class Runs:
     labels: RunLabels = field(default_factory=dict)
     """What the runs are called, where a person says so."""
     variants: tuple[str, ...] = ()
-    """The variants of the experiments, in their order."""
     notes: tuple[str, ...] = ()
     """What a person should know of the choice of the runs, a line each."""
     unfinished: tuple[str, ...] = ()
@@ -51,12 +47,9 @@ class Runs:
 def read_runs(folders: Sequence[str | Path], labels: Sequence[str] = ()) -> Runs:
     """Read runs, each given by its folder or by its experiment's, of which the newest run is taken.
 
-    `labels` say what the runs are called where they must be told apart, one for each folder.  Where several
-    experiments set up one figure, the first one's settings hold.  Raises `InputError` when a folder holds no
-    results, or their format is another version's, and for another number of labels.
+    Where several experiments set up one figure, the first one's settings hold.  For `labels` and errors see
+    `harness.reporting.report.make_report`.
     """
-    from harness.results.loading import choice_of, different_runs, open_run, tables_of
-
     if not folders:
         raise InputError("no results folder given; expected at least one")
     opened = [open_run(Path(folder)) for folder in folders]
@@ -139,10 +132,7 @@ def names_of(figures: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _equal_code(frame: pd.DataFrame) -> list[str]:
-    """Return how many rows run the code of another by another name or with other parameters, if some do.
-
-    To a reader a parameter seems to change nothing, and a difference between their times to mean something.
-    """
+    """Return how many rows run the code of another by another name or with other parameters, if some do."""
     rows = frame[frame["binary_digest"].notna()]
     numbers = numbered(rows, [*RUN_COLUMNS, *PROBLEM_COLUMNS, "binary_digest"])
     count = len(numbers) - len(set(numbers.tolist()))

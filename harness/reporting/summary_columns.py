@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from harness.reporting.beside_the_clock import MEASURED
+from harness.reporting.distinct import is_of_numbers
 from harness.reporting.frames import (
     BASELINE_LABEL,
     PROBLEM_COLUMNS,
@@ -50,7 +51,6 @@ class Column:
     source: str
     """Column of the frame; where nothing is measured in it, the summary leaves the column out."""
     text: Callable[..., str] = significant
-    """How its values read."""
     end: str | None = None
     """Column of the other end, where the cells are intervals."""
     is_number: bool = True
@@ -88,8 +88,6 @@ def summary_title(frame: pd.DataFrame) -> str:
 
 def problem_columns(frame: pd.DataFrame) -> list[Column]:
     """Return the columns of what varies between problems, then the series."""
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
-
     changing = [name for name in varying(frame, PROBLEM_COLUMNS) if not _follows(frame, name)]
     if "scale" in changing and not has_unusual_scale(frame):
         changing.remove("scale")
@@ -98,7 +96,7 @@ def problem_columns(frame: pd.DataFrame) -> list[Column]:
             header=problem_header(frame, name),
             source=name,
             text=in_words,
-            is_number=is_numeric_dtype(frame[name].dtype) and not is_bool_dtype(frame[name].dtype),
+            is_number=is_of_numbers(frame[name]),
         )
         for name in changing
     ]

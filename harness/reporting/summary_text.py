@@ -1,21 +1,16 @@
 """The text of a report, in Markdown: question, machine, tables, what did not pass, figures with captions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from harness.reporting.captions import describe_code, describe_commands
+from harness.reporting.drawing import Drawn
 from harness.reporting.failures import failures_of, markdown_failures
 from harness.reporting.panel_tables import PanelTable, markdown_panel, marks_explained
+from harness.reporting.runs import Runs
 from harness.reporting.tables import MOST_ROWS, Summary, markdown_table
 from harness.system.printable import markdown_code, markdown_text
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from harness.reporting.drawing import Drawn
-    from harness.reporting.runs import Runs
 
 PANELS_READ = "Throughput and speed-ups: higher is better."
 SUMMARY_READ = "Times: lower is better. Rates and speed-ups: higher is better."
@@ -57,7 +52,6 @@ def figures_markdown(drawn: Drawn) -> str:
 
 
 def _panels(panels: Sequence[PanelTable]) -> list[str]:
-    """Return the tables of variants and lengths, each with its title, below one heading."""
     parts = ["## Variants and lengths", PANELS_READ] if panels else []
     for panel in panels:
         parts += [f"**{markdown_text(panel.title)}**", markdown_panel(panel).rstrip()]
@@ -65,7 +59,6 @@ def _panels(panels: Sequence[PanelTable]) -> list[str]:
 
 
 def _summary(summary: Summary, rows: pd.DataFrame) -> list[str]:
-    """Return the summary row by row, with its title, below a heading."""
     legend = [SUMMARY_READ] if bool(rows["time_s"].notna().any()) else []
     parts = ["## Summary", markdown_text(summary.title), *legend, markdown_table(summary).rstrip()]
     parts += [f"And {summary.hidden} more rows in `results.csv`."] if summary.hidden else []

@@ -43,7 +43,6 @@ class Summary:
     problem_columns: int
     """How many of the first columns say which problem a row belongs to."""
     hidden: int = 0
-    """How many rows there are besides."""
     unclear: tuple[bool, ...] = ()
     """Of each row, whether its speed-up may be none."""
     notes: tuple[str, ...] = ()
@@ -77,10 +76,7 @@ def summarize(frame: pd.DataFrame, most_rows: int = MOST_ROWS) -> Summary:
 
 
 def rich_table(summary: Summary) -> Table:
-    """Return the columns of the summary that a terminal has room for.
-
-    Instead of the interval of a speed-up a mark says whether it may be none.
-    """
+    """Return the columns of the summary that a terminal has room for."""
     from rich.text import Text
 
     marks = [UNCLEAR if unclear else "" for unclear in summary.unclear]

@@ -1,31 +1,19 @@
 """Timings in long form, a row for each sample: what seaborn, or any other library of plots, takes."""
 
-from __future__ import annotations
+import pandas as pd
 
-from typing import TYPE_CHECKING
-
+from harness.reporting.runs import Runs
 from harness.results.result import TIMING_FIELDS
 from harness.results.run_folder import RunFolder
 from harness.results.timing_rounds import SAMPLE_COLUMNS, samples_frame
 from harness.system.errors import InputError
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from harness.reporting.runs import Runs
 
 ROUND = ("group", "start", "round")
 """What the samples of candidates that were timed in turns share."""
 
 
 def tidy_samples(runs: Runs) -> pd.DataFrame:
-    """Return a row for each sample that the rows of runs are made of, with what these say of their cases.
-
-    What is of the sample itself are `start`, `round`, `time_s`, `tflops`, `load`, what a device told, and
-    `speedup`, over the baseline in the same round.  Raises `InputError` where no case has a sample.
-    """
-    import pandas as pd
-
+    """Return a row for each sample that the rows of runs are made of, with what these say of their cases."""
     samples = pd.concat(
         [
             _samples_of(RunFolder.open(folder), runs.frame[runs.frame["run"] == name])
@@ -40,8 +28,6 @@ def tidy_samples(runs: Runs) -> pd.DataFrame:
 
 def _samples_of(run: RunFolder, rows: pd.DataFrame) -> pd.DataFrame:
     """Return the counted samples of the cases of some rows, all of one run."""
-    import pandas as pd
-
     samples = samples_frame(run.rounds()).rename(columns={"seconds": "time_s"})
     of_cases = rows.drop(columns=[name for name in (*TIMING_FIELDS, *SAMPLE_COLUMNS) if name in rows])
     of_cases = of_cases.assign(case=rows["case"])

@@ -33,10 +33,7 @@ def is_archive(path: Path) -> bool:
 
 
 def write_archive(run: Path, file: Path) -> None:
-    """Write a run's folder, `<experiment>/<run>`, to a file.
-
-    Raises `InputError` where there is no room, and for a run without rows.
-    """
+    """Write a run's folder, `<experiment>/<run>`, to a file; raises `InputError` for a run without rows."""
     run = run.resolve()
     for name in NEEDED:
         if not (run / name).is_file() or (run / name).stat().st_size == 0:
@@ -57,10 +54,7 @@ def write_archive(run: Path, file: Path) -> None:
 
 
 def unpacked(file: Path) -> Path:
-    """Return the folder of an archive's run, unpacked into the cache; once, while it is there as it was.
-
-    Raises `InputError` for what is no archive of a run, and `StorageError` where there is no room for it.
-    """
+    """Return the folder of an archive's run, unpacked into the cache; once, while it is there as it was."""
     try:
         store, key = FolderStore((cache_root() / UNPACKED).absolute()), file_digest(file)
         folder = store.find(key) or store.store(key, partial(_unpack, file))

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     import pandas
 
 PARAMETER_PREFIX = "param."
-"""Begins the names of the columns of parameters."""
 
 
 def results_frame(results: Iterable[Result]) -> "pandas.DataFrame":
@@ -79,13 +78,11 @@ def column_dtype(name: str) -> str:
 
 
 def _entries_by_name(mappings: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, list[Any]]]:
-    """Yield each name that a mapping has, and what each mapping has by it, else None."""
     for name in dict.fromkeys(name for mapping in mappings for name in mapping):
         yield name, [mapping.get(name) for mapping in mappings]
 
 
 def _plain_type(annotation: Any) -> Any:
-    """Return `int` of `int | None`, and so on."""
     if get_origin(annotation) is Annotated:
         return get_args(annotation)[0]
     alternatives = [kind for kind in get_args(annotation) if kind is not type(None)]
@@ -93,7 +90,6 @@ def _plain_type(annotation: Any) -> Any:
 
 
 def _named_dtype(values: Sequence[Any]) -> str:
-    """Return the dtype of an entry's column: numbers, unless the entry is a word."""
     return "str" if any(isinstance(value, str) for value in values) else "float64"
 
 

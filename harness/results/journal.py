@@ -14,7 +14,6 @@ from harness.system.printable import all_printable, printable
 Record = TypeVar("Record", bound=BaseModel)
 
 LONGEST_REASON = 300
-"""Characters of what is wrong with a line of a journal."""
 
 
 class Journal(Generic[Record]):
@@ -42,9 +41,7 @@ class Journal(Generic[Record]):
             raise StorageError(f"{self.path}: cannot write: {error.strerror}") from error
 
     def records(self) -> Iterator[Record]:
-        """Yield the records in the order of their writing; none when the file does not exist.
-
-        Their texts are printable, whoever has written them.
+        """Yield the records as they were written, their texts printable; none when the file does not exist.
 
         Raises `InputError`, with file and line, for a line that is not a record and not a torn last line.
         """

@@ -28,7 +28,6 @@ class KeptOutputs:
     """What a case gave in a check."""
 
     arrays: Mapping[str, np.ndarray]
-    """By the names of the outputs."""
     error_ratio: float
     """Largest error over its tolerance in that check."""
 

@@ -1,4 +1,4 @@
-"""Which run a path means, and the rows of one or several runs as a table."""
+"""Which run a path means, and what is to be known of that."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,7 +9,6 @@ from harness.results.run_folder import (
     MANIFEST_FILE,
     RunFolder,
     run_paths,
-    tables_of,
 )
 from harness.system.errors import InputError
 from harness.system.plurals import counted
@@ -19,27 +18,13 @@ if TYPE_CHECKING:
     import pandas
 
 
-def load(path: str | Path | Iterable[str | Path], *more: str | Path) -> "pandas.DataFrame":
-    """Return the results of one or several runs as a table, one row per case (see `results_frame`).
-
-    Each path is a run's folder, or an experiment's folder, of which the newest run is taken.  Rows come from
-    the journals, so a run that was interrupted or is still going on can be loaded too.  Raises `InputError`
-    when a path is neither, or its results cannot be read.
-    """
-    first = [path] if isinstance(path, str | Path) else list(path)
-    return tables_of(different_runs(open_run(Path(folder)) for folder in (*first, *more)))
-
-
 def different_runs(runs: Iterable[RunFolder]) -> list[RunFolder]:
     """Return the runs, each once: one may be given by several paths."""
     return list({run.path.resolve(): run for run in runs}.values())
 
 
 def choice_of(path: Path, run: RunFolder, rows: "pandas.DataFrame") -> list[str]:
-    """Return what the rows of a run that stands for `path` leave unsaid, a line each.
-
-    That is which run it is of several, and what it lacks.
-    """
+    """Return what the rows of a run that stands for `path` leave unsaid, a line each."""
     lines = []
     runs = [] if run.path == path else run_paths(path)
     others = [other for other in runs if other != run.path]
@@ -74,7 +59,6 @@ def untimed_note(path: Path, run: RunFolder) -> str | None:
 
 
 def _has_times(run: Path) -> bool:
-    """Whether a run that can be read has a row with a time."""
     try:
         return bool(RunFolder.open(run).table()["time_s"].notna().any())
     except InputError:
@@ -82,10 +66,7 @@ def _has_times(run: Path) -> bool:
 
 
 def open_run(path: Path) -> RunFolder:
-    """Open a run's folder, or the newest run in an experiment's folder, see `RunFolder.latest_in`.
-
-    A run's archive is unpacked into the cache.
-    """
+    """Open a run's folder, or the newest run in an experiment's folder, see `RunFolder.latest_in`."""
     expected = f"expected a run's folder with {MANIFEST_FILE}, an experiment's folder, or a run's archive"
     if is_archive(path):
         folder = unpacked(path)

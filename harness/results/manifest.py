@@ -12,12 +12,13 @@ import shlex
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from harness.artifact.binary import installed_version
 from harness.artifact.code_digests import OWN_PACKAGE, code_digest, code_of_plugin
 from harness.plugins import name_of, plugin_versions
 from harness.problem.case import Case
@@ -79,9 +80,7 @@ class Manifest(Part):
     source: str
     """Text of the experiment's TOML file."""
     source_name: str | None = None
-    """That file's name, without its folder."""
     profile: str | None = None
-    """The profile of that file that was run."""
     shard: str | None = None
     """The part of the experiment that was run, `2/8`; None for all of it, or what `--only` chose."""
     named_by: tuple[str, ...] = ()
@@ -148,10 +147,7 @@ def collect(
     command: str | Sequence[str],
     source_name: str | Path | None = None,
 ) -> Manifest:
-    """Describe a run that starts now.
-
-    `command` is the command line, as one string or as `sys.argv`; `source_name` the experiment's file.
-    """
+    """Describe a run that starts now."""
     commit, dirty = _git_state(Path(__file__).parents[1])
     return Manifest(
         experiment=experiment_name,
@@ -160,7 +156,7 @@ def collect(
         source_name=None if source_name is None else Path(source_name).name,
         command=anonymous_command(command),
         started=timestamp(),
-        harness_version=_version(DISTRIBUTION) or "unknown",
+        harness_version=installed_version(DISTRIBUTION) or "unknown",
         code_digest=code_digest(),
         git_commit=commit,
         git_dirty=dirty,
@@ -178,11 +174,7 @@ def of_experiment(
     named_by: Sequence[str] = (),
     shard: str | None = None,
 ) -> Manifest:
-    """Describe a run, or a build, of an experiment's cases that starts now.
-
-    `named_by` is what a command line names the cases by, if it is not the experiment.  `shard` says which
-    part of the experiment they are.
-    """
+    """Describe a run, or a build, of an experiment's cases that starts now."""
     manifest = collect(
         experiment.name, experiment.question, experiment.text, list(command), source_name=experiment.path
     )
@@ -202,10 +194,7 @@ def of_experiment(
 
 
 def plugin_code(cases: Iterable[Case]) -> dict[str, str]:
-    """Return the digest of each piece of code that cases need besides the harness, by its name.
-
-    What cannot be imported has none: its cases say so.
-    """
+    """Return the digest of each piece of code that cases need besides the harness, by its name."""
     named = {("variant", case.variant) for case in cases} | {
         ("target", name_of(case.target)) for case in cases
     }
@@ -217,10 +206,7 @@ def plugin_code(cases: Iterable[Case]) -> dict[str, str]:
 
 
 def unmeasured_line(what: str, name: str, reason: str, *, is_known: bool) -> str:
-    """Return what is to be known of a `peak`, or of its `bandwidths`, that could not be measured.
-
-    `is_known` is whether another sample of the run has measured it.
-    """
+    """Return what is to be known of a `peak`, or of its `bandwidths`, that could not be measured."""
     return printable(f"the {what} of {name} could not {'always ' if is_known else ''}be measured: {reason}")
 
 
@@ -241,7 +227,7 @@ def package_versions() -> dict[str, str]:
     except PackageNotFoundError:
         requirements = []
     core = [re.split(r"[^\w.-]", text, maxsplit=1)[0] for text in requirements if "extra ==" not in text]
-    versions = {name: _version(name) for name in (*core, *OPTIONAL_PACKAGES)}
+    versions = {name: installed_version(name) for name in (*core, *OPTIONAL_PACKAGES)}
     installed = {
         name: package_version for name, package_version in versions.items() if package_version is not None
     }
@@ -282,14 +268,6 @@ def _user_name() -> str:
         return getpass.getuser()
     except (OSError, KeyError):
         return ""
-
-
-def _version(distribution: str) -> str | None:
-    """Return a distribution's version; None where it is not installed, or its files do not say it."""
-    try:
-        return version(distribution)
-    except (PackageNotFoundError, TypeError, KeyError):
-        return None
 
 
 def _git_state(package: Path) -> tuple[str | None, bool | None]:

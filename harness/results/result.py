@@ -48,7 +48,6 @@ class _Row(BaseModel):
     experiment: str
     run: str
     case: str
-    """Case id."""
     key: str | None = None
     """Content key of what was built; a resumed run repeats a case whose key has changed."""
     variant: Name
@@ -124,7 +123,6 @@ class Result(_RowOfProblem, BaseModel):
     baseline: str | None = None
     """Variant that `speedup` compares with."""
     baseline_case: str | None = None
-    """The case of that variant."""
     baseline_key: str | None = None
     """That case's content key when both were timed."""
     speedup: Timed[Positive] = None

@@ -61,11 +61,7 @@ class RunFolder:
 
     @classmethod
     def create(cls, root: Path, experiment: str, manifest: Manifest) -> "RunFolder":
-        """Start a run: make `root/<experiment>/<UTC time>/`, lock it and write the manifest.
-
-        Two runs that start in the same second get two folders.  Raises `InputError` when the folder cannot be
-        written or `experiment` cannot be a folder's name.
-        """
+        """Start a run: make `root/<experiment>/<UTC time>/`, lock it and write the manifest."""
         if experiment in ("", ".", "..") or Path(experiment).name != experiment:
             raise InputError(f"experiment name {experiment!r} cannot be a folder's name")
         path = _make_unique_folder(Path(root) / experiment, datetime.now(UTC).strftime(START_FORMAT))
@@ -80,19 +76,11 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path, place: Path | None = None) -> "RunFolder":
-        """Open an existing run; `place` is what a person knows it by, if not its folder.
-
-        Raises `InputError` when the path is no run folder, its manifest cannot be read, or it was written in
-        another results format.
-        """
+        """Open an existing run; `place` is what a person knows it by, if not its folder."""
         return cls(Path(path), _read_manifest(Path(path)), place)
 
     def lock(self) -> None:
-        """Let nobody else write to this run until `release`, or until this process ends, however it ends.
-
-        The manifest is read again: another process may have gone on with the run until now.  Raises
-        `InputError` that says who writes to it, or why it cannot be locked or written.
-        """
+        """Let nobody else write to this run until `release`, or until this process ends, however it ends."""
         if self._lock is None:
             self._take_lock()
             self.manifest = _read_manifest(self.path)
@@ -171,10 +159,7 @@ class RunFolder:
         bandwidths: Mapping[str, Mapping[str, float]],
         unmeasured: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
-        """Add measured peaks, the load beside each, and bandwidths by level to the manifest, all by name.
-
-        `unmeasured` is why one could not be measured, see `Manifest.unmeasured`.
-        """
+        """Add measured peaks, the load beside each, and bandwidths by level to the manifest, all by name."""
         manifest = self.manifest
         self._update_manifest(
             peaks={**manifest.peaks, **peaks},
@@ -190,13 +175,7 @@ class RunFolder:
         )
 
     def finish(self, timed_share: float | None = None, spent_s: Mapping[str, float] | None = None) -> None:
-        """Write the tables `results.parquet` and `samples.parquet` and the time of the run's end.
-
-        `timed_share` is the part of the time of timings that was spent in samples, where there were any, and
-        `spent_s` are the seconds of each part of the run.
-
-        Can be called any number of times, also for a run that was interrupted.
-        """
+        """Write the tables `results.parquet` and `samples.parquet` and the time of the run's end."""
         results, samples = self.table(), samples_frame(self.rounds())
         _replace_file(self.path / RESULTS_TABLE, lambda path: results.to_parquet(path, index=False))
         _replace_file(self.path / SAMPLES_TABLE, lambda path: samples.to_parquet(path, index=False))
@@ -234,11 +213,7 @@ class RunFolder:
 
 
 def tables_of(runs: Sequence[RunFolder]) -> "pandas.DataFrame":
-    """Return the results of different runs as one table, one run after the other.
-
-    The columns `experiment` and `run` say which folder a row is read from, see
-    `harness.results.run_identity`: what its line in the journal says of them may be another run's, too.
-    """
+    """Return the results of different runs as one table, one run after the other."""
     names = names_of_folders([run.place for run in runs])
 
     def lines() -> Iterator[Result]:
@@ -250,7 +225,6 @@ def tables_of(runs: Sequence[RunFolder]) -> "pandas.DataFrame":
 
 
 def _has_rows(run: Path) -> bool:
-    """Whether a case has ended in a run."""
     journal = run / RESULTS_FILE
     return exists(journal) and journal.stat().st_size > 0
 
@@ -313,7 +287,6 @@ def _age_key(run: Path) -> tuple[str, int]:
 
 
 def _replace_file(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file whole and put it into its place."""
     try:
         with replaced(path) as temporary:
             write(temporary)

@@ -13,11 +13,7 @@ from harness.system.printable import printable
 
 
 def names_of_folders(folders: Sequence[Path]) -> list[str]:
-    """Return the name of each of several different run folders, no two of which are equal.
-
-    It is the folder's own name; where several have the same, the folders above, as many as tell these apart,
-    come before it: `node1/sweep/2026-11-21T12-29-35`.
-    """
+    """Return the name of each of several different run folders, no two of which are equal."""
     parts = [_parts(folder) for folder in folders]
     return [printable("/".join(own[-_parts_needed(own, parts) :])) for own in parts]
 

@@ -125,18 +125,14 @@ def paired_ratio(
     baseline_seconds: ArrayLike,
     candidate_seconds: ArrayLike,
     starts: ArrayLike | None = None,
-    confidence: float = CONFIDENCE,
 ) -> Interval:
-    """Return how many times faster the candidate is: `nested_interval` of baseline / candidate by round.
-
-    Both hold one time per round, of the same rounds in the same order; `starts` names the start of each.
-    """
+    """Return how many times faster the candidate is: `nested_interval` of baseline / candidate by round."""
     baseline, candidate = _checked(baseline_seconds), _checked(candidate_seconds)
     if len(baseline) != len(candidate):
         raise ValueError(f"rounds do not pair: {len(baseline)} of the baseline, {len(candidate)} others")
     if min(baseline.min(), candidate.min()) <= 0:
         raise ValueError("times must be above 0")
-    return nested_interval(baseline / candidate, starts, confidence)
+    return nested_interval(baseline / candidate, starts)
 
 
 def relative_width(interval: Interval) -> float:
@@ -173,7 +169,6 @@ def _checked(samples: ArrayLike) -> np.ndarray:
 
 
 def _by_start(values: np.ndarray, starts: ArrayLike | None) -> list[np.ndarray]:
-    """Return the samples of each start."""
     if starts is None:
         return [values]
     names = np.asarray(starts)

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from harness.artifact.device_facts import DeviceFacts
 from harness.results.frame import dtype_of
 from harness.system.numbers import Count, MeasuredSeconds, Positive, Share
+from harness.system.validation import FrozenModel
 
 if TYPE_CHECKING:
     import pandas
@@ -25,13 +26,10 @@ SAMPLE_COLUMNS = {
     **dict.fromkeys(DEVICE_NUMBERS, "float64"),
     "counted": "bool",
 }
-"""Columns of the table of samples and their types."""
 
 
-class Round(BaseModel):
+class Round(FrozenModel):
     """The samples of one round of interleaved timing, in which each candidate had its turn."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     group: str
     """Id of the set of cases that are timed together."""
@@ -40,17 +38,16 @@ class Round(BaseModel):
     """Which start of the candidates it belongs to; all of a start ran in the same processes."""
     seconds: dict[str, Annotated[list[MeasuredSeconds], Field(min_length=1)]]
     """Case id to seconds per call, one value per sample of this round."""
-    beside: list[str] = []
+    beside: list[str] = Field(default=[])
     """Cases whose earlier row stands: they were timed only so that others are compared with them."""
     load: Share
-    """Share of the machine's processors that others used during the round."""
-    device: dict[str, DeviceFacts] = {}
+    device: dict[str, DeviceFacts] = Field(default={})
     """What the device tells besides, by case id."""
-    throttled: dict[str, str] = {}
+    throttled: dict[str, str] = Field(default={})
     """Why a case's sample of this round is not counted: the device was slowed down."""
-    peak_flops: dict[str, Positive] = {}
+    peak_flops: dict[str, Positive] = Field(default={})
     """A sample of the target's peak in FLOP/s, by the peak's name."""
-    bandwidths: dict[str, dict[str, Positive]] = {}
+    bandwidths: dict[str, dict[str, Positive]] = Field(default={})
     """Samples of its bandwidths in bytes/s, by the peak's name and the level of memory."""
     at: str
     """When the round was over, ISO 8601."""

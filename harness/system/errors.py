@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from harness.artifact.reached_stages import ReachedStage
 
 MOST_LINES = 40
-"""Mistakes that are told one by one."""
 
 
 class HarnessError(Exception):
@@ -53,8 +52,8 @@ class UnfinishedError(StorageError):
 class RunInterrupted(KeyboardInterrupt):
     """Ctrl-C ended a run, or several in turn; says how far it had come, and has the rows so far."""
 
-    def __init__(self, rows: Collection[Any], planned: int, of_what: str = "case") -> None:
-        super().__init__(f"{len(rows)} of {counted(planned, of_what)} finished")
+    def __init__(self, rows: Collection[Any], planned: int) -> None:
+        super().__init__(f"{len(rows)} of {counted(planned, 'case')} finished")
         self.rows = list(rows)
 
 
@@ -150,10 +149,7 @@ def raised_in(place: str) -> Iterator[None]:
 
 @contextmanager
 def memory_for(what: str) -> Iterator[None]:
-    """Raise `OutOfMemoryError` where what is done in here gets no memory.
-
-    `what` says what takes how much, "the output takes 3 GB".
-    """
+    """Raise `OutOfMemoryError` where what is done in here gets no memory."""
     try:
         yield
     except MemoryError as error:

@@ -48,10 +48,7 @@ FAILURES = frozenset(
 
 
 def checked_line(statuses: Sequence[Status], not_run: int = 0) -> str:
-    """Return how many cases were compared with the oracle, and what became of the others.
-
-    `not_run` is how many cases were asked for besides, and have no status.
-    """
+    """Return how many cases were compared with the oracle, and what became of the others."""
     compared = [status for status in statuses if status.is_checked or status is Status.WRONG]
     line = f"{len(compared)} of {counted(len(statuses) + not_run, 'case')} checked"
     others = Counter(status.value for status in statuses if status not in compared)

@@ -11,7 +11,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -20,12 +20,17 @@ LONGEST_NAME = 100
 """A longer name is no misspelling of a known one."""
 
 MOST_NAMES = 40
-"""Known names that a message lists."""
 
 LARGEST_INTEGER = 2**63 - 1
 
 CLOSE = 0.7
 """Similarity from which on a name is suggested; 1 is equal."""
+
+
+class FrozenModel(BaseModel):
+    """A model whose values stay as they are; a key that it does not know is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 def closest(name: str, known_names: Collection[str]) -> str | None:
@@ -69,10 +74,7 @@ def plain_entries(table: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def validated(model: type[Model], values: Mapping[str, Any]) -> Model:
-    """Return settings checked by their model, as strictly as a file's: no number from a text, say.
-
-    Raises `ValidationError`, see `messages`, or `ValueError` for what no setting can be.
-    """
+    """Return settings checked by their model, as strictly as a file's: no number from a text, say."""
     entries = plain_entries(values)
     for name, value in entries.items():
         if not isinstance(value, int | float | str | tuple | None):
@@ -102,10 +104,7 @@ def unknown_key(name: str, allowed: Iterable[str]) -> str:
 def unknown_name(
     kind: str, name: Any, known_names: Iterable[str], meant: Collection[str] | None = None
 ) -> str:
-    """Return the message for a name (of a variant, a target …) that is not one of the known ones.
-
-    It may be `meant` to be one that is not listed, too.
-    """
+    """Return the message for a name (of a variant, a target …) that is not one of the known ones."""
     names = list(known_names)
     hint = suggestion(name, names if meant is None else meant) if isinstance(name, str) else ""
     named = shortened(repr(name)) if isinstance(name, str | None) else shown(name)
@@ -127,7 +126,6 @@ def shown(value: Any) -> str:
 
 
 def _described(value: Any) -> str:
-    """Return the type of a value that no file holds, and what it says of itself."""
     return f"{type(value).__name__} {value}"
 
 
@@ -137,10 +135,7 @@ def shortened(text: str) -> str:
 
 
 def messages(error: ValidationError, prefix: str = "", keys: Collection[str] = ()) -> list[str]:
-    """Return pydantic's own list of mistakes: a line for each, with its dotted key and what was found.
-
-    Keys begin with `prefix`; `keys` are those that the outermost table may have.
-    """
+    """Return pydantic's own list of mistakes: a line for each, with its dotted key and what was found."""
     lines = []
     for detail in error.errors(include_url=False):
         if detail["type"] == "too_short" and detail["input"]:

@@ -147,28 +147,10 @@ def test_cleaning_up_spares_a_build_that_is_under_way(cache):
     def build(folder):
         (folder / "half").touch()
         ArtifactCache(cache.root).store("other", _builder(key="other"))
-        ArtifactCache(cache.root).prune(max_bytes=10**9)
         assert (folder / "half").exists()
         return _artifact()
 
     assert (cache.store("k", build) / "half").exists()
-
-
-def test_size_counts_the_files_of_all_artifacts(cache):
-    assert cache.size() == 0
-    folders = [cache.store(key, _builder("x" * 1000, key)) for key in ("a", "b")]
-    assert cache.size() == sum(path.stat().st_size for folder in folders for path in folder.iterdir()) > 2000
-
-
-def test_pruning_removes_the_least_recently_used_first(cache):
-    for age, key in enumerate(("a", "b", "c")):
-        folder = cache.store(key, _builder("x" * 1000, key))
-        os.utime(folder, (1000 + age, 1000 + age))
-    one = cache.size() // 3
-    assert cache.find("a") is not None
-    assert cache.prune(max_bytes=one) == 2 * one
-    assert [key for key in ("a", "b", "c") if cache.find(key)] == ["a"]
-    assert _private_files(cache) == []
 
 
 def test_a_cache_that_cannot_be_written_is_refused_in_one_line(tmp_path):

@@ -17,7 +17,8 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Calls:
     monkeypatch.setitem(
         sys.modules, "harness.bench.running.runner", SimpleNamespace(run_experiment=calls.run_experiment)
     )
-    reporting = SimpleNamespace(make_report=calls.make_report, redraw=calls.redraw)
+    others = {"draw_published": None, "tabulate": None}
+    reporting = SimpleNamespace(make_report=calls.make_report, redraw=calls.redraw, **others)
     monkeypatch.setitem(sys.modules, "harness.reporting.report", reporting)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "experiments").mkdir()

@@ -8,11 +8,11 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from example_results import example_manifest, example_result, example_round
+from example_results import example_manifest, example_result, example_round, load
 
 from harness.__main__ import main
 from harness.results.archive import unpacked, write_archive
-from harness.results.loading import load, open_run
+from harness.results.loading import open_run
 from harness.results.run_folder import RunFolder
 from harness.system.errors import InputError
 from harness.system.storage.folder_store import BUILDING

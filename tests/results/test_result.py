@@ -4,11 +4,10 @@ import math
 
 import pandas
 import pytest
-from example_results import example_manifest, example_result, failed_result
+from example_results import example_manifest, example_result, failed_result, load
 from pydantic import ValidationError
 
 from harness.results.frame import results_frame
-from harness.results.loading import load
 from harness.results.result import BY_NAME, TIMING_FIELDS, Result
 from harness.results.run_folder import RunFolder
 from harness.system.errors import InputError
@@ -132,7 +131,7 @@ def test_load_takes_the_newest_run_of_an_experiment_folder(tmp_path):
 def test_load_joins_several_runs_in_the_given_order(tmp_path):
     first = _run(tmp_path, "one", "a")
     second = _run(tmp_path, "two", "b")
-    assert load([second.path, first.path])["experiment"].tolist() == ["two", "one"]
+    assert load(second.path, first.path)["experiment"].tolist() == ["two", "one"]
     assert load(first.path, second.path)["experiment"].tolist() == ["one", "two"]
 
 

@@ -5,12 +5,12 @@ from datetime import datetime
 
 import pandas
 import pytest
-from example_results import example_manifest, example_result, example_round, failed_result
+from example_results import example_manifest, example_result, example_round, failed_result, load
 
 from harness.artifact.device_facts import DeviceFacts
 from harness.results.format_version import FORMAT_VERSION
 from harness.results.frame import results_frame
-from harness.results.loading import choice_of, load
+from harness.results.loading import choice_of
 from harness.results.run_folder import RunFolder
 from harness.results.timing_rounds import samples_frame
 from harness.system.errors import InputError

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pandas
 import pytest
-from example_results import example_manifest, example_result
+from example_results import example_manifest, example_result, load
 
-from harness.results.loading import load
 from harness.results.run_folder import RunFolder
 from harness.results.run_identity import names_of_folders
 
@@ -49,7 +48,7 @@ def test_rows_of_copies_are_told_apart(folder: RunFolder) -> None:
     copies = [folder.path.parent / name for name in ("before", "after")]
     for copy in copies:
         shutil.copytree(folder.path, copy)
-    frame = load(copies)
+    frame = load(*copies)
     assert frame["run"].tolist() == ["before", "after"]
     pandas.testing.assert_frame_equal(frame.drop(columns="run"), load(*copies).drop(columns="run"))
 

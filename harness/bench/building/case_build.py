@@ -29,7 +29,6 @@ from harness.targets.base import TargetOptions
 from harness.targets.executors import chosen_here
 
 DEFAULT_BUILD_TIMEOUT_S = 600.0
-"""Seconds that a build may take where no experiment says."""
 
 
 def key_request(life: Life, case: Case) -> KeyFound:
@@ -53,9 +52,7 @@ def find_key(case: Case) -> KeyFound:
     """Return the content key of what building this case gives, and the device it is for.
 
     The key changes with the source IR, the case, the versions of the tools, the code of this package and of
-    the plugins (`harness.artifact.code_digests`), and the device, and with nothing else.  Raises
-    `UnsupportedError` with the variant's reason, `PluginError` for a plugin that cannot be loaded, or
-    `InputError`.
+    the plugins (`harness.artifact.code_digests`), and the device, and with nothing else.
     """
     plugins.check_name("variant", case.variant)
     plugins.check_name("target", plugins.name_of(case.target))
@@ -81,7 +78,6 @@ def find_key(case: Case) -> KeyFound:
 
 
 def _tool_versions(kind: str, name: str) -> dict[str, str]:
-    """Return the versions of the tools that a variant or target says it uses."""
     with plugins.asked(kind, name, "what it uses (tool_versions)"):
         versions = plugins.load(kind, name).tool_versions()
         if not isinstance(versions, dict):
@@ -90,10 +86,7 @@ def _tool_versions(kind: str, name: str) -> dict[str, str]:
 
 
 def require_supported(case: Case) -> None:
-    """Raise `UnsupportedError` with the reason if a case's variant does not support problem and target.
-
-    A plugin's answer that is neither a reason nor None is a `PluginError`, and so is what its code raises.
-    """
+    """Raise `UnsupportedError` with the reason if a case's variant does not support problem and target."""
     with plugins.asked("variant", case.variant, "what it supports (supports)"):
         reason = plugins.variant(case.variant).supports(case.problem, case.target)
     if reason is None:
@@ -106,11 +99,7 @@ def require_supported(case: Case) -> None:
 
 
 def build_case(case: Case, cache: ArtifactCache, known_key: str | None = None) -> Built:
-    """Build a case into the cache, or find it there; `known_key` saves computing its key again.
-
-    Raises `UnsupportedError`, `BuildError`, `PluginError` or `InputError`; a compiler may also end the
-    process.
-    """
+    """Build a case into the cache, or find it there; `known_key` saves computing its key again."""
     key = known_key or find_key(case).key
     folder = cache.find(key)
     cached = folder is not None
@@ -139,10 +128,8 @@ def build(
 ) -> tuple[Artifact, Path]:
     """Build a case in a worker process and return its artifact and the folder that holds it.
 
-    The folder lies in the artifact cache (`cache_root`, by default the user's) and is shared: do not write
-    there.  Raises `InputError` for a bad parameter, `UnsupportedError` with the variant's reason, and
-    `BuildError` when the compiler refuses, crashes, runs out of memory or takes longer than `timeout_s`; the
-    error has the `stages` that were reached.
+    The folder is shared: do not write there.  Raises `InputError`, `UnsupportedError`, or `BuildError` with
+    the `stages` that were reached.
     """
     plugins.check_name("variant", case.variant)
     plugins.check_target(case.target)

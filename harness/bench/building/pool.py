@@ -35,11 +35,7 @@ class BuildPool:
         while_waiting: Callable[[], None] = lambda: None,
         sources: Sequence[Path] = (),
     ) -> None:
-        """Start nothing yet: workers come with the first requests.
-
-        `while_waiting` is called now and then while workers build; what it raises ends the waiting.
-        `sources` are those of another revision, see `WorkerProcess`.
-        """
+        """Start nothing yet: workers come with the first requests."""
         self._jobs = jobs
         self._timeout_s = timeout_s
         self._memory_gb = memory_gb
@@ -145,10 +141,7 @@ class BuildPool:
 def note_answer(
     record: CaseRecord, answer: KeyFound | Built | WorkerFailure, *, is_of_this_code: bool = True
 ) -> WorkerFailure | None:
-    """Note an answer in the record of its case; return why there is none, or why it has no code.
-
-    The key of a worker that has this process's code is of that code.
-    """
+    """Note an answer in the record of its case; return why there is none, or why it has no code."""
     if isinstance(answer, WorkerFailure):
         return answer
     if isinstance(answer, KeyFound):

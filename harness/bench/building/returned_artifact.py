@@ -15,11 +15,7 @@ CHOSEN: TypeAdapter[dict[str, ParameterValue]] = TypeAdapter(dict[str, Parameter
 
 
 def returned_artifact(variant: Variant, case: Case, returned: object, folder: Path) -> Artifact:
-    """Return the artifact that a variant's `build` has returned, with what the variant chose for the case.
-
-    Raises `PluginError` for what is no artifact, for that of another problem, for a field that no artifact
-    may have, and for a stage whose file is not in the folder.
-    """
+    """Return the artifact that a variant's `build` has returned, with what the variant chose for the case."""
     owner = f"variant {case.variant!r}: build: "
     if not isinstance(returned, Artifact):
         raise PluginError(f"{owner}found {shown(returned)}, expected an Artifact")

@@ -45,11 +45,7 @@ class Support:
 def matrix(
     variants: Sequence[str], targets: Sequence[str], *, are_asked_for: bool = True
 ) -> Iterator[Support]:
-    """Yield an answer for each target, form and variant, in this order.
-
-    A variant that cannot answer is faulty; where somebody has asked for it, it raises `HarnessError`, as a
-    target does that cannot be loaded.
-    """
+    """Yield an answer for each target, form and variant, in this order."""
     for target in targets:
         plugins.target(target)
         for form in FORMS:
@@ -123,11 +119,5 @@ def _usable(kind: str) -> Iterator[str]:
 
 def alternatives(case: Case) -> list[str]:
     """Return the other variants that say they support a case's problem on its target."""
-    return [name for name in plugins.suggested("variant") if name != case.variant and _supports(name, case)]
-
-
-def _supports(name: str, case: Case) -> bool:
-    try:
-        return plugins.variant(name).supports(case.problem, case.target) is None
-    except Exception:  # a plugin's own code
-        return False
+    others = (name for name in plugins.suggested("variant") if name != case.variant)
+    return [name for name in others if plugins.supports(name, case.problem, case.target)]

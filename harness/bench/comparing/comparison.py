@@ -17,6 +17,7 @@ GPU's, that of one busy core little of all cores', and vectors of another width 
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -47,9 +48,11 @@ OF_NO_MACHINE = tuple(
 USUAL = Margins()
 FAILED = tuple(status.value for status in FAILURES)
 
+TIMES = ("time_s", "time_low_s", "time_high_s")
+SPEEDUPS = ("speedup", "speedup_low", "speedup_high")
+"""Columns of a quantity, and of its lower and its upper bound."""
 COMPARED = (
-    *("status", "device", "reason", "checked_inputs", "time_s", "time_low_s", "time_high_s"),
-    *("speedup", "speedup_low", "speedup_high", "baseline_case", "binary_digest"),
+    *("status", "device", "reason", "checked_inputs", *TIMES, *SPEEDUPS, "baseline_case", "binary_digest"),
 )
 """Columns of which a comparison has those of both runs."""
 COLUMNS = list(dict.fromkeys(("case", "variant", *PROBLEM_COLUMNS, "params", *COMPARED)))
@@ -92,7 +95,6 @@ class Comparison:
     made_by: tuple[str, ...] = ()
     """The command line that makes such runs in turn; none where they were there before."""
     fails_on_ambiguous: bool = False
-    """Whether what is not decided is taken for worse."""
 
     def having(self, outcome: Outcome) -> pd.DataFrame:
         """Return the cases with an outcome, those whose times differ most first."""
@@ -131,10 +133,7 @@ def compare_runs(old: RunFolder, new: RunFolder, margins: Margins = USUAL) -> Co
 def compare_tables(
     old: pd.DataFrame, new: pd.DataFrame, margins: Margins = USUAL, turns: pd.DataFrame | None = None
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return `Comparison.cases` of two tables of results, and what is to be known of how times compare.
-
-    `turns` is what `times_in_turn` returns of both runs, where that is known.
-    """
+    """Return `Comparison.cases` of two tables of results, and what is to be known of how times compare."""
     latest_old, latest_new = (
         table.reindex(columns=COLUMNS).drop_duplicates("case", keep="last") for table in (old, new)
     )
@@ -183,10 +182,7 @@ def set_verdicts(
 
 
 def _require_one_machine(cases: pd.DataFrame, old: RunFolder, new: RunFolder) -> None:
-    """Raise `InputError` where all that ran in both runs, or was timed in both, is of different devices.
-
-    A row without a device is of that of its manifest.
-    """
+    """Raise `InputError` where all that ran in both runs, or was timed in both, is of different devices."""
     timed = cases["time_s_old"].notna() & cases["time_s_new"].notna()
     ran = ~cases["status_old"].isin(OF_NO_MACHINE) & ~cases["status_new"].isin(OF_NO_MACHINE)
     meant = timed if timed.any() else ran
@@ -210,25 +206,9 @@ def _add_times(cases: pd.DataFrame, margins: Margins) -> list[str]:
     in_turn = timed & ~identical & cases["turn_ratio"].notna().to_numpy()
     paired = timed & ~identical & ~in_turn & _paired(cases, identical & timed)
     apart = timed & ~identical & ~in_turn & ~paired
-    names = [
-        "time_s_old",
-        "time_low_s_old",
-        "time_high_s_old",
-        "time_s_new",
-        "time_low_s_new",
-        "time_high_s_new",
-    ]
-    times, time_errors = _ratios(cases, *names)
+    times, time_errors = _ratios(cases, TIMES, "old", "new")
     times, time_errors, degrees, how, notes = _corrected(cases, times, time_errors, identical & timed, apart)
-    names = [
-        "speedup_new",
-        "speedup_low_new",
-        "speedup_high_new",
-        "speedup_old",
-        "speedup_low_old",
-        "speedup_high_old",
-    ]
-    speedups, speedup_errors = _ratios(cases, *names)
+    speedups, speedup_errors = _ratios(cases, SPEEDUPS, "new", "old")
     turns, turn_low, turn_high = (cases[name].to_numpy(dtype=np.float64) for name in TURN_COLUMNS)
     kinds = [in_turn, paired, apart]
     cases["how"] = np.select([identical, *kinds], ["identical", IN_TURN, "paired", how], "")
@@ -248,13 +228,14 @@ def _add_times(cases: pd.DataFrame, margins: Margins) -> list[str]:
     return notes
 
 
-def _ratios(cases: pd.DataFrame, *names: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the second of two quantities over the first, and the standard errors of the logarithms.
-
-    `names` are the columns of the first, its lower and its upper bound, then of the second.
-    """
+def _ratios(
+    cases: pd.DataFrame, names: Sequence[str], below: str, above: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a quantity of one run over that of the other, and the standard errors of the logarithms."""
     first, first_low, first_high, second, second_low, second_high = (
-        cases[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in names
+        cases[f"{name}_{run}"].to_numpy(dtype=np.float64, na_value=np.nan)
+        for run in (below, above)
+        for name in names
     )
     errors = np.hypot(standard_error(first_low, first_high), standard_error(second_low, second_high))
     return second / first, errors
@@ -309,7 +290,6 @@ def _controlled(own: np.ndarray, scatter: float, controls: int) -> tuple[np.ndar
 
 
 def _kind_name(case: "pd.Series[str]") -> str:
-    """Return what a case's kind is called: its target, its device and, where they are known, its threads."""
     device, target, threads = (case[name] for name in KIND)
     return ", ".join(
         [str(target), *([] if is_missing(threads) else [f"threads={int(threads)}"]), str(device)]

@@ -4,29 +4,19 @@ Two floating-point numbers of one dtype are so many units in the last place apar
 dtype between them, and one more: across zero, too, where −0 and 0 are the same number with other bits.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from harness.results.kept_outputs import bits_of, file_of, kept_outputs
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from harness.results.kept_outputs import KeptOutputs
-    from harness.results.run_folder import RunFolder
+from harness.results.kept_outputs import KeptOutputs, bits_of, file_of, kept_outputs
+from harness.results.run_folder import RunFolder
 
 COLUMNS = ("case", "output", "elements", "differing", "most_units", "output_error_old", "output_error_new")
 
 
-def compare_outputs(old: "RunFolder", new: "RunFolder", cases: "pd.DataFrame") -> "pd.DataFrame":
-    """Return a row for each output of the cases that both runs keep, those that are furthest apart first.
-
-    Beside the columns of `cases` it has how many `elements` an `output` has, the share `differing` in their
-    bits, by how many units in the last place at most, and error over tolerance in either run's check.
-    """
-    import pandas as pd
-
+def compare_outputs(old: RunFolder, new: RunFolder, cases: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each output of the cases that both runs keep, those that are furthest apart first."""
     rows: list[dict[str, Any]] = []
     for case in cases["case"]:
         kept = [kept_outputs(file_of(run.path, case)) for run in (old, new)]
@@ -37,7 +27,7 @@ def compare_outputs(old: "RunFolder", new: "RunFolder", cases: "pd.DataFrame") -
     return furthest.merge(cases, on="case", how="left")
 
 
-def _rows(case: str, old: "KeptOutputs", new: "KeptOutputs") -> list[dict[str, Any]]:
+def _rows(case: str, old: KeptOutputs, new: KeptOutputs) -> list[dict[str, Any]]:
     return [
         {
             "case": case,
@@ -60,10 +50,7 @@ def _share_of_other_bits(old: np.ndarray, new: np.ndarray) -> float:
 
 
 def units_between(old: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """Return how many units in the last place elements are apart; ∞ where only one of two is NaN.
-
-    Arrays of other shapes or dtypes are ∞ apart.
-    """
+    """Return how many units in the last place elements are apart; ∞ where only one of two is NaN."""
     if (old.dtype, old.shape) != (new.dtype, new.shape):
         return np.array(np.inf)
     apart = np.abs(_in_order(old) - _in_order(new)).astype(np.float64)

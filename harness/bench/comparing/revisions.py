@@ -100,9 +100,8 @@ def compare_revisions(
 ) -> Comparison:
     """Run cases of an experiment with both revisions in turn, case by case, and compare them.
 
-    Each revision has a run below `out`.  With `resume` the newest ones there go on.  A case is timed until
-    its ratio is known as sharply as `[timing]` asks by default, or for `budget_s`.  Raises `InputError` for a
-    revision whose workers are asked in another way.
+    With `resume` the newest runs below `out` go on.  A case is timed until its ratio is known as sharply as
+    `[timing]` asks by default, or for `budget_s`.
     """
     for revision in revisions:
         revision.require_same_requests()
@@ -147,10 +146,7 @@ def edited_files(repository: Path) -> int:
 
 
 def _git(folder: Path, *words: str, of: str | None = None) -> str:
-    """Return what git says; raises `InputError` with git's own words where it fails.
-
-    `of` is the revision that is meant.
-    """
+    """Return what git says; raises `InputError` with git's own words where it fails."""
     try:
         done = subprocess.run(
             ["git", *words], cwd=folder, env=outside_of_repositories(), capture_output=True, text=True

@@ -10,7 +10,6 @@ from harness.results.run_folder import RunFolder
 from harness.system.plurals import counted
 
 SHORT_COMMIT = 7
-"""Digits of a commit that are shown."""
 
 
 def notes_on_runs(cases: pd.DataFrame, old: RunFolder, new: RunFolder) -> list[str]:

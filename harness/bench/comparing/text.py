@@ -16,7 +16,6 @@ from harness.system.plurals import counted
 from harness.system.printable import markdown_code, markdown_text, shell_line
 
 MOST_ROWS = 50
-"""Cases with an outcome that are listed; the count is of all."""
 LISTED_BY_STATUS = (Outcome.LOST, Outcome.FAILING, Outcome.FAILED, Outcome.RIGHT)
 LISTED_BY_TIME = (Outcome.SLOWER, Outcome.SLOWER_WITHIN, Outcome.FASTER, Outcome.AMBIGUOUS)
 ALWAYS_COUNTED = (Outcome.LOST, Outcome.SLOWER)
@@ -99,10 +98,7 @@ def markdown(comparison: Comparison) -> str:
 
 
 def deciding_commands(comparison: Comparison) -> list[str]:
-    """Return the commands that measure ambiguous cases again, with their baselines; none without any.
-
-    Of runs in turn it is the command that made them.  Else each run has its own, with its last commit.
-    """
+    """Return the commands that measure ambiguous cases again, with their baselines; none without any."""
     ambiguous = comparison.having(Outcome.AMBIGUOUS).head(MOST_ROWS)
     if ambiguous.empty:
         return []
@@ -120,13 +116,11 @@ def _command_of_run(manifest: Manifest, only: list[str]) -> str:
 
 
 def _lines(table: pd.DataFrame, line_of: Any) -> list[str]:
-    """Return a line for each of the first cases, and one that counts the others."""
     lines = [line_of(row, _words(row)) for row in records(table.head(MOST_ROWS))]
     return [*lines, *([f"and {len(table) - MOST_ROWS} more"] if len(table) > MOST_ROWS else [])]
 
 
 def _words(row: dict[str, Any]) -> str:
-    """Return the words that name a case, those of the new run."""
     own = {name.removesuffix("_new"): value for name, value in row.items() if not name.endswith("_old")}
     params = own["params"] if isinstance(own.get("params"), str) else ""
     return f"{own['variant']} · {own['target']} · {describe_problem(own)} {params}".strip()

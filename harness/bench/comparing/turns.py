@@ -28,7 +28,6 @@ from harness.system.status import Status
 Value = TypeVar("Value")
 
 OLD, NEW = NAMES = ("old", "new")
-"""What the runs of both revisions, and the candidates, are called."""
 
 
 def run_in_turn(runs: Mapping[str, RunContext], case: Case) -> None:
@@ -99,7 +98,6 @@ class TurnTiming(GroupTiming):
         self._waiting[context.folder.path].append(journaled)
 
     def _part(self, taken: TimedRound, name: str) -> TimedRound:
-        """Return a revision's part of a round, by case id."""
         case_id = self._records[name].case.id
 
         def own(values: Mapping[str, Value]) -> dict[str, Value]:

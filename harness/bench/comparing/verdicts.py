@@ -55,14 +55,7 @@ class Margins:
 def verdicts(
     ratios: np.ndarray, errors: np.ndarray, margins: Margins, degrees: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return the verdict of each case.
-
-    Args:
-        ratios: new time over old time, above 0.
-        errors: standard errors of their natural logarithms; ∞ where nothing bounds a ratio.
-        margins: which differences matter.
-        degrees: degrees of freedom of these errors, at least 1; ∞, as if not given, where an error is known.
-    """
+    """Return the verdict of each case."""
     logarithms = np.log(ratios)
     edge, least = math.log1p(margins.threshold), math.log1p(margins.minimum_effect)
     degrees = np.full(len(ratios), np.inf) if degrees is None else degrees
@@ -112,10 +105,7 @@ def refused(probabilities: np.ndarray, share: float = FALSE_DISCOVERIES) -> np.n
 
 
 def upper_tail(deviations: np.ndarray, degrees: np.ndarray) -> np.ndarray:
-    """Return the probability that Student's t exceeds each of these, in standard errors.
-
-    With infinitely many degrees of freedom it is a normal number.
-    """
+    """Return the probability that Student's t exceeds each of these, in standard errors."""
     result = np.empty(len(deviations))
     whole = _whole(degrees)
     for count in np.unique(whole):

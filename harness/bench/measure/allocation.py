@@ -11,13 +11,8 @@ def best_rounds(logarithms: Sequence[Sequence[float]], start_s: float, round_s: 
 
     Starts vary among themselves, and rounds vary within a start: where starts hardly vary, more rounds are
     worth more than another start (Kalibera and Jones, *Rigorous benchmarking in reasonable time*, 2013,
-    section 6).
+    section 6).  `logarithms` are of ratios of times, of each round, by start.
     Infinite where starts do not vary beyond what their rounds explain; 1 where nothing is known.
-
-    Args:
-        logarithms: of ratios of times, of each round, by start.
-        start_s: seconds that a start takes before its first round.
-        round_s: seconds of a round.
     """
     groups = [np.asarray(group, dtype=np.float64) for group in logarithms if len(group) > 1]
     if len(groups) < 2 or round_s <= 0:

@@ -64,13 +64,10 @@ class TimedRound:
     load: float
     """Share of the machine's processors that others used meanwhile."""
     start: int = 0
-    """Which start of the candidates it belongs to."""
     device: dict[str, DeviceFacts] = field(default_factory=dict)
-    """What a device tells besides."""
     throttled: dict[str, str] = field(default_factory=dict)
     """Why samples are not counted: the device was slowed down."""
     peak: PeakSample = PeakSample()
-    """A sample of the machine's peak."""
 
 
 Starter = Callable[[int, Sequence[str]], Mapping[str, WorkerFailure]]
@@ -158,7 +155,6 @@ class RoundTimer:
         ]
 
     def _begin_start(self) -> None:
-        """Give the candidates that still have turns new lives."""
         began = self.clock()
         self._start += 1
         self._starts += 1
@@ -222,14 +218,12 @@ class RoundTimer:
         return min(max(least, best * self._round_s), most)
 
     def _logarithms(self, candidate: str) -> list[list[float]]:
-        """Return, by start, the logarithms of what a candidate's interval is of, of each round."""
         by_start: dict[int, list[float]] = {}
         for start, value in self._values(candidate):
             by_start.setdefault(start, []).append(math.log(value))
         return list(by_start.values())
 
     def _take_round(self, *, is_verified: bool = False) -> None:
-        """Sample every candidate once, in the order of this turn."""
         if not self.candidates:
             return
         self.load.start()
@@ -262,7 +256,6 @@ class RoundTimer:
         return sample
 
     def _leave(self, candidate: str, failure: WorkerFailure) -> None:
-        """Go on without a candidate."""
         self.candidates.remove(candidate)
         if candidate == self.baseline:
             self.baseline = None

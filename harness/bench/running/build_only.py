@@ -1,7 +1,6 @@
 """Building an experiment's cases without running them, into the cache or into a bundle."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from harness.bench.building.pool import BuildPool
 from harness.bench.row_maker import CaseRecord, RowMaker
@@ -19,11 +18,10 @@ def build_only(
     cases: Sequence[Case],
     observer: Observer,
     jobs: int,
-    cache_root: Path | None = None,
 ) -> list[tuple[CaseRecord, Result]]:
     """Build up to `jobs` cases at a time; return what became of each, and its row, in the plan's order."""
     limits = experiment.limits
-    builders = BuildPool(jobs, limits.build_timeout_s, limits.memory_gb, cache_root)
+    builders = BuildPool(jobs, limits.build_timeout_s, limits.memory_gb)
     rows = RowMaker(experiment.name, "", experiment.command_words, "build")
     built: dict[str, tuple[CaseRecord, Result]] = {}
     observer.planned(len(cases))

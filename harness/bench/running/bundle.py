@@ -18,7 +18,7 @@ from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from harness.artifact.artifact import Artifact
 from harness.artifact.code_digests import code_digest
@@ -38,7 +38,7 @@ from harness.system.errors import HarnessError, InputError, PluginError, one_lin
 from harness.system.status import Status
 from harness.system.storage.digests import file_digest
 from harness.system.storage.reading import exists, unusable
-from harness.system.validation import messages
+from harness.system.validation import FrozenModel, messages
 from harness.targets.answers import device_of
 from harness.targets.executors import wanted_executor
 
@@ -59,25 +59,20 @@ NATIVE = {"harness.targets.cpu.": "llvmlite", "harness.variants.baselines.iree."
 TORCH = "harness.variants.baselines.torch."
 
 
-class BundledCase(BaseModel):
+class BundledCase(FrozenModel):
     """A case of a bundle: an artifact, or why there is none."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     case: Case
     key: Annotated[str, Field(pattern=r"^[0-9A-Za-z_-]{1,128}$")] | None
     """Its content key, which names the folder of its artifact."""
     status: Status
     reason: str | None = None
-    """Why it was not built."""
     digest: str | None = None
     """Of the files of its artifact."""
 
 
-class BundleIndex(BaseModel):
+class BundleIndex(FrozenModel):
     """The contents of `bundle.json`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     format_version: Literal[4] = 4
     """Raised when this package could not load what it built before."""

@@ -61,5 +61,4 @@ def readme(bundle: Bundle) -> str:
 
 
 def _here(bundle: Bundle) -> str:
-    """Return the path of the bundle from the folder that it lies in."""
     return f"./{Path(bundle.folder).resolve().name}"

@@ -63,10 +63,7 @@ class CheckPool:
         return self._to_be_timed
 
     def _start(self, record: CaseRecord) -> None:
-        """Start the check of a case; raises `WorkerFailure` when the oracle has nothing to check it with.
-
-        The worker imports what it needs while the oracle computes.
-        """
+        """Start the check of a case; raises `WorkerFailure` when the oracle has nothing to check it with."""
         settings = self._context.experiment.check_of(record.case)
         self._context.observer.started(record.case, "check")
         record.checked_inputs = settings.inputs

@@ -116,14 +116,8 @@ def check_outputs(
 ) -> Verdict:
     """Compare the last run's outputs with what the oracle expects.
 
-    Args:
-        life: has the call.
-        expectation: file of what is expected.
-        dump: where a wrong output goes, with what was expected, as an .npz file.
-        keep: where the outputs go, right or wrong (`harness.results.kept_outputs`).
-        repeats: whether a call that is right, and short, is repeated on the same inputs.
-
-    Raises `ChangedInputsError` where the code has changed its inputs.
+    A wrong output goes to the file `dump`, with what was expected; right or wrong ones go to `keep`.  A call
+    that is right, and short, is repeated on the same inputs if it `repeats`.
     """
     checked = life.kept(CheckedCall)
     checked.require_same_inputs()
@@ -167,7 +161,6 @@ def change_inputs(life: Life, number: int, seed: int, operands: int = 0) -> None
 
 
 def _bind(life: Life, code: LoadedCode, inputs: Inputs, changing: ChangingInputs | None) -> None:
-    """Bind loaded code to inputs, whose digests are those from before."""
     bound = _digests(inputs)
     life.keep(CheckedCall(code.executable.bind(inputs), changing, bound))
 

@@ -38,7 +38,6 @@ class CaseCheck:
     timeout_s: float
     """Of each step."""
     dump: Path | None = None
-    """Folder for a wrong output, beside what was expected."""
     keep: Path | None = None
     """File for the outputs for the first distribution, right or wrong."""
 
@@ -124,7 +123,6 @@ class CaseCheck:
             raise wrong_output(verdict, distribution, other, self.worker.log(), dump)
 
     def _asked(self, phase: str, request: Request[Answer]) -> Answer:
-        """Return what the worker answers; raises `WorkerFailure` of the phase when it fails."""
         try:
             return self.worker.request(request, self.timeout_s)
         except WorkerFailure as failure:

@@ -45,7 +45,6 @@ class RunSettings:
     bundle: Bundle | None = None
     """Where built cases come from; without one they are built."""
     dump: Path | None = None
-    """Folder for wrong outputs and what was expected, if anybody wants them."""
     counters: bool = False
     """Whether hardware counters of timed cases are read, see `harness.bench.running.counting`."""
     start_up_s: float = 0.0
@@ -82,11 +81,8 @@ class RunContext:
     scratch: str = ""
     """What tells the temporary files of this process from those of others that take part in the run."""
     ending: Ending = field(default_factory=Ending)
-    """Whether a signal has asked to end."""
     spent: TimeSpent = field(default_factory=TimeSpent)
-    """Where the time goes."""
     rows: dict[str, Result] = field(default_factory=dict)
-    """The rows that are final, by case id."""
     idle_emulators: list[WorkerProcess] = field(default_factory=list)
     """Workers that have emulated a case that passed, for the next one."""
 
@@ -230,7 +226,6 @@ class RunContext:
                 self.finish(record, self.row_maker.failure(record, Status.CRASHED, "harness", reason))
 
     def _keep_log(self, case: Case, text: str) -> str:
-        """Write a log beside the results, and return its name there."""
         log = self.folder.path / LOGS / f"{case.id}.log"
         log.parent.mkdir(exist_ok=True)
         write_text(log, text)
@@ -260,7 +255,6 @@ class RunContext:
             )
 
     def _final_peak(self, row: Result) -> dict[str, Any]:
-        """Return the columns of the peak of a row that this part of the run has measured."""
         if row.tflops is None or row is self.earlier.get(row.case):
             return {}
         peak = self.peaks.of(self._cases[row.case])

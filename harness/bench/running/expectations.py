@@ -72,10 +72,7 @@ class Expectations:
     """
 
     def __init__(self, folder: Path, seed: int, sources: Sequence[Path] = ()) -> None:
-        """Keep the files in `folder`, emptied first: an interrupted run may have left some.
-
-        `sources` are those of another revision, see `WorkerProcess`.
-        """
+        """Keep the files in `folder`, emptied first: an interrupted run may have left some."""
         self._folder = folder
         self._seed = seed
         self._sources = sources
@@ -85,10 +82,7 @@ class Expectations:
     def of_check(
         self, problem: AttentionProblem, distributions: Sequence[str], *, with_others: bool
     ) -> ExpectationFiles:
-        """Return the files of each input distribution, and `with_others` of other inputs of the first one.
-
-        Some distributions have no others.  Raises `WorkerFailure` if the oracle fails.
-        """
+        """Return the files of each input distribution, and `with_others` of other inputs of the first one."""
         files = {distribution: self.file(problem, distribution) for distribution in distributions}
         first = distributions[0]
         if not with_others or first not in TURNABLE:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from harness import plugins
 from harness.artifact.cache import cache_root
@@ -19,6 +19,7 @@ from harness.system.errors import HarnessError
 from harness.system.numbers import Duration
 from harness.system.plurals import counted
 from harness.system.storage.replacing import write_text
+from harness.system.validation import FrozenModel
 from harness.targets.executors import wanted_executor
 
 DURATIONS_FILE = "durations.json"
@@ -26,14 +27,12 @@ DURATIONS_FILE = "durations.json"
 MOST_REMEMBERED = 200
 
 
-class Durations(BaseModel):
+class Durations(FrozenModel):
     """What the parts of a run take.
 
     The defaults are from the runs in `results/reference`, on two cores of an AMD EPYC and of an Intel Xeon:
     by these they would take 0.9 to 1.2 of what they took.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     build_s: Duration = 1.0
     """Seconds of a worker for a case that is not in the cache."""
@@ -56,7 +55,6 @@ class Forecast:
 
     cases: int
     groups: int
-    """Groups that are timed."""
     budget_s: float
     """Of each group."""
     jobs: int
@@ -64,7 +62,6 @@ class Forecast:
     """Names of such runs on this machine: of the very same cases, and of the same experiment."""
     code: str
     durations: Durations | None
-    """What is known of it; None where nothing is."""
 
     @classmethod
     def of(
@@ -146,7 +143,6 @@ def _is_emulated(case: Case) -> bool:
 
 
 def _remembered() -> dict[str, Durations]:
-    """Return what earlier runs took; nothing where that cannot be read."""
     try:
         return _Remembered.validate_json(_file().read_bytes())
     except (OSError, ValidationError, HarnessError):

@@ -49,7 +49,6 @@ class GroupRun:
         return [record for case_id, record in self.records.items() if case_id not in self._context.rows]
 
     def _keep_earlier_rows(self) -> None:
-        """Keep the rows of a resumed run that still hold."""
         for compared in self._context.experiment.groups(record.case for record in self.records.values()):
             unfinished = [self.records[case.id] for case in compared if case.id not in self._context.rows]
             baseline = self._baseline(compared)
@@ -83,11 +82,7 @@ class GroupRun:
         return row.status is not Status.PASSED or row.time_s is not None or not needs_time
 
     def _is_compared_as_now(self, baseline: Case | None, record: CaseRecord) -> bool:
-        """Return whether the journal's row of a case has the speed-up that this run would give it.
-
-        It has another where another case is the baseline now, where that has other code than it had then, or
-        has failed.  One that was not asked for with it gives none.
-        """
+        """Return whether the journal's row of a case has the speed-up that this run would give it."""
         row = self._context.earlier[record.case.id]
         if row.time_s is None or not self._context.times(record.case):
             return True
@@ -101,7 +96,6 @@ class GroupRun:
         return (row.baseline_case, row.baseline_key) == compared
 
     def _build(self) -> None:
-        """Build cases, or find them in the cache."""
         for record, failure in self._built(self._unfinished()):
             if failure is not None:
                 self._fail(record, failure)

@@ -149,7 +149,6 @@ class GroupTiming:
             return self._context.peaks.sample()
 
     def _begin(self, case_id: str, processor: int | None) -> None:
-        """Start a candidate in its worker's new life; raises `WorkerFailure`."""
         worker, limit_s = self._workers[case_id], self._context.step_limit_s
         if case_id not in self._prepared:
             self._context.observer.started(self._records[case_id].case, "time")
@@ -159,7 +158,6 @@ class GroupTiming:
         worker.request(request, limit_s)
 
     def _context_of(self, case_id: str) -> RunContext:
-        """Return the run that a candidate belongs to."""
         return self._context
 
     def _preparation(self, case_id: str) -> Request[Greeting]:
@@ -178,12 +176,10 @@ class GroupTiming:
         )
 
     def _finish_start(self, number: int, candidates: Sequence[str]) -> dict[str, WorkerFailure]:
-        """Look at the samples of a start by both clocks; return what is wrong."""
         with self._context.spent.spent_on("looks at clocks"):
             return self._of_each(candidates, self._compare_clocks)
 
     def _compare_clocks(self, case_id: str) -> None:
-        """Raise `WorkerFailure` where the samples of a candidate are not to be trusted."""
         long_samples = (self._take_long_sample(case_id) for _ in range(LONG_SAMPLES))
         require_agreement(itertools.chain(self._trials.get(case_id, []), long_samples))
         if case_id not in self._called_first:
@@ -264,7 +260,6 @@ class GroupTiming:
                 self._context.finish(record, row)
 
     def _timed_baseline_id(self) -> str | None:
-        """Return the baseline's case id, if it is one of the candidates that are alive."""
         if self._baseline is not None and self._baseline.id in self._workers:
             return self._baseline.id
         return None

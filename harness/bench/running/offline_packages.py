@@ -42,10 +42,7 @@ class OfflineMachine:
 
 
 def provided_packages(file: Path) -> frozenset[str]:
-    """Return the packages that a requirements file, or the output of `pip freeze`, names.
-
-    Lines of options, editable installs among them, name none.  Raises `InputError` for any other line.
-    """
+    """Return the packages that a requirements file, or the output of `pip freeze`, names."""
     try:
         lines = file.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

@@ -13,7 +13,6 @@ from harness.system.numbers import Positive
 SAMPLES_OF_A_LEVEL = 3
 """Samples of each level's bandwidth, of which the best counts."""
 MOST_LEVELS = 16
-"""Levels of memory that are waited for."""
 
 FLOPS: TypeAdapter[float | None] = TypeAdapter(Positive | None)
 BANDWIDTHS: TypeAdapter[dict[str, float]] = TypeAdapter(dict[str, Positive])

@@ -34,10 +34,7 @@ def peak_dtype(case: Case) -> str:
 
 
 def peak_name(case: Case) -> str:
-    """Return by which name the peak that a case is compared with is known in a run, `cpu f32 threads=2`.
-
-    Types that a target computes in the same way share a peak.
-    """
+    """Return by which name the peak that a case is compared with is known in a run, `cpu f32 threads=2`."""
     options = [f"{key}={value}" for key, value in sorted(case.target_options.items())]
     return " ".join([case.target, peak_dtype(case), *options])
 
@@ -58,10 +55,7 @@ class Peaks:
         with_bandwidths: bool = False,
         is_asked: bool = True,
     ) -> None:
-        """`tell` hears of what cannot be measured, once of each.
-
-        Bandwidths are measured once, if anybody wants them.  Without `is_asked` nothing is measured.
-        """
+        """`tell` hears of what cannot be measured, once of each."""
         self._timeout_s = timeout_s
         self._with_bandwidths = with_bandwidths
         self._is_asked = is_asked

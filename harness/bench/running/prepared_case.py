@@ -96,7 +96,6 @@ class StartedCase:
         return self._expected.check_outputs(check.outputs(outputs))
 
     def _give(self) -> None:
-        """Let the call take the inputs as they are now, or bind it anew."""
         if not self.call.take_inputs(self._changing.inputs):
             self.call = self._executable.bind(self._changing.inputs)
 
@@ -109,7 +108,6 @@ class TimedSample:
     besides_s: float
     """Seconds until the inputs were new and the outputs poisoned, and in which the output was looked at."""
     verdict: Verdict | None = None
-    """What the oracle says of a verified sample's output."""
 
 
 def prepare_case(
@@ -121,10 +119,7 @@ def prepare_case(
     seed: int,
     expectation: Path,
 ) -> Greeting:
-    """Read an artifact, draw inputs, read what is expected of them, and have lives that begin with all that.
-
-    The `Greeting` is that of the first of these lives.  `code` has digests as for `load_code`.
-    """
+    """Read an artifact, draw inputs, read what is expected of them; lives begin with all that then."""
     prepared = PreparedCase.read(folder, distribution, seed, expectation, candidate)
     require_same_code(code, code_digests(code))
     life.keep(prepared)
@@ -133,10 +128,7 @@ def prepare_case(
 
 
 def start_case(life: Life, placement_seed: int, processor: int | None = None) -> None:
-    """Load the prepared code, and bind it to copies of the inputs at addresses that a seed chooses.
-
-    The life runs on that processor alone from then on, if there is one.
-    """
+    """Load the prepared code, and bind it to copies of the inputs at addresses that a seed chooses."""
     life.keep(life.kept(PreparedCase).start(placement_seed))
     if processor is not None:
         keep_on(processor)
@@ -170,13 +162,8 @@ def take_sample(
 ) -> TimedSample:
     """Take new inputs, poison outputs, then call again and again until at least `min_seconds` have passed.
 
-    Args:
-        life: has the started case.
-        number: which inputs, see `ChangingInputs.refresh`.
-        min_seconds: least seconds of all calls together.
-        is_verified: whether the right output is known, and compared with the one that is left.
-        graphs: whether a device takes the calls as one graph, see `BoundCall.sample_graphs`.
-        energy_s: over how many seconds of further calls their energy is counted.
+    `number` says which inputs, see `ChangingInputs.refresh`; of those that are verified the right output is
+    known.  `graphs` are as in `BoundCall.sample_graphs`.  Energy is counted over `energy_s` of further calls.
     """
     began, started = time.perf_counter(), life.kept(StartedCase)
     if is_verified:

@@ -67,7 +67,7 @@ def make_observer(plain: bool = False, stream: TextIO | None = None, *, has_repo
     return LiveObserver(unfailing, has_report=has_report)
 
 
-class Reasons:
+class _Reasons:
     """Why cases did not pass: told once each, after a run that no report follows or that did not end."""
 
     def __init__(self, *, has_report: bool) -> None:
@@ -76,15 +76,12 @@ class Reasons:
         self._cases: dict[tuple[str | None, str], list[tuple[Case, Result]]] = {}
 
     def planned(self, total: int) -> None:
-        """So many cases will end."""
         self._left = total
 
     def kept(self) -> None:
-        """One has, with a row that an earlier part has told of."""
         self._left -= 1
 
     def finished(self, case: Case, result: Result) -> None:
-        """One has, and maybe not passed."""
         self._left -= 1
         if result.reason:
             self._cases.setdefault((result.phase, error_in(result.reason)), []).append((case, result))
@@ -106,7 +103,7 @@ class PlainObserver(Observer):
     def __init__(self, stream: TextIO, *, has_report: bool = False) -> None:
         """Write to `stream`; for `has_report` see `make_observer`."""
         self._stream = stream
-        self._reasons = Reasons(has_report=has_report)
+        self._reasons = _Reasons(has_report=has_report)
         self._total = 0
         self._ended = 0
 
@@ -149,7 +146,7 @@ class LiveObserver(Observer):
 
     def __init__(self, stream: TextIO, width: int | None = None, *, has_report: bool = False) -> None:
         """Draw on a terminal, of this width if it does not say its own; see `make_observer`."""
-        self._reasons = Reasons(has_report=has_report)
+        self._reasons = _Reasons(has_report=has_report)
         self._counts: Counter[Status] = Counter()
         console = Console(file=stream, width=width, emoji=False)
         self._progress = Progress(

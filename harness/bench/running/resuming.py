@@ -88,7 +88,6 @@ def progress_of(run: RunFolder) -> str:
 
 
 def _readable_runs(folder: Path) -> Iterator[RunFolder]:
-    """Yield the runs that can be read, the newest first."""
     for index, path in enumerate(run_paths(folder)):
         try:
             run = RunFolder.open(path)

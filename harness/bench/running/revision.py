@@ -12,7 +12,6 @@ from harness.results.manifest import Manifest
 from harness.system.errors import InputError
 
 SOURCE_FOLDERS = ("", "src")
-"""Where in a repository packages lie."""
 REQUEST_FILES = (
     "bench/building/case_build.py",
     "bench/running/check_requests.py",
@@ -28,7 +27,6 @@ class Revision:
     """A revision that is checked out in a folder of its own."""
 
     name: str
-    """As it was asked for."""
     commit: str
     folder: Path
 

@@ -78,19 +78,13 @@ def run_experiment(
     """Build, check and, if `timed` and the experiment allows it, time these cases of the experiment.
 
     Results go to `out/<experiment>/<run>/`.  Up to `jobs` cases are built at a time, and checked at a time if
-    nothing is timed; nothing else goes on during timings.  `command` is the command line, for the manifest.
-    With a `bundle` nothing is built: it has the artifacts, and its experiment is the one that is given.
+    nothing is timed; nothing else goes on during timings.  Other arguments are those of `RunSettings`.
 
     With `resume` a run in `out` goes on, see `harness.bench.running.resuming`; without any, a new one starts.
     A row is kept, also that of a failure, when its case is still in the plan, its content key and its inputs
     are what they would be now, it is compared with the same baseline, and it has a time if it is to have one.
     Timing rounds that were journaled are not taken again.  What a changed `[timing]` section asks for is not
     seen: start a new run for that.
-
-    Wrong outputs go into the folder `dump`, if there is one, beside what was expected.  With `counters` the
-    hardware counters of timed cases are read, see `harness.bench.running.counting`.  `start_up_s` is how long
-    this process was there before, which counts as a part of the run's time.  `shard` says which part of the
-    experiment the cases are, where others run the rest.
 
     Raises `InputError` when `out` cannot be written, a journal cannot be read, another process goes on with
     the run, or the system allows too few open files, and `StorageError` when a disk is full or cannot be
@@ -167,10 +161,7 @@ def started_run(
 def joined_run(
     experiment: Experiment, folder: RunFolder, settings: RunSettings, observer: Observer, scratch: str
 ) -> Iterator[RunContext]:
-    """Take part in a run whose folder another process has opened, plans and finishes; nothing is timed.
-
-    Several processes can: rows are appended under a lock.  `scratch` names this one among them.
-    """
+    """Take part in a run whose folder another process has opened, plans and finishes; nothing is timed."""
     with ended_by_signals() as ending, ExitStack() as stack:
         settings = replace(settings, timed=False)
         context = RunContext(experiment, folder, observer, settings, scratch=scratch, ending=ending)
@@ -181,10 +172,7 @@ def joined_run(
 
 
 def run_group(context: RunContext, group: Sequence[Case]) -> None:
-    """Take a group's cases to their rows, whatever happens but a signal to end (`KeyboardInterrupt`).
-
-    What the oracle expects of them stays in the context, for other cases of the same problems.
-    """
+    """Take a group's cases to their rows, whatever happens but a signal to end (`KeyboardInterrupt`)."""
     with all_get_rows([context], group):
         GroupRun(context, group).run()
 
@@ -214,11 +202,7 @@ def all_get_rows(contexts: Sequence[RunContext], cases: Sequence[Case]) -> Itera
 
 
 def _allow_workers(timed: Iterable[Sequence[Case]], jobs: int) -> Callable[[], None]:
-    """Let this process have the open files of all workers at once; return what takes that back.
-
-    The cases of a timed group keep theirs until the last is timed.  Raises `InputError` before anything is
-    built if the system allows fewer.
-    """
+    """Let this process have the open files of all workers at once; return what takes that back."""
     largest = max(map(len, timed), default=0)
     at_once = f"a group of {largest} cases, timed in turn," if largest > jobs else f"a run of {jobs} jobs"
     return allow_open_files(DESCRIPTORS * max(largest, jobs), at_once)

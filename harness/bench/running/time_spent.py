@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 import psutil
 
@@ -11,7 +12,6 @@ START_UP, BUILD, CHECK = "start-up", "build", "check"
 SAMPLES = "samples"
 """The part that timings are for."""
 TIMING = "else in timings"
-"""What timings take besides their parts."""
 REST = "the rest"
 
 
@@ -74,10 +74,7 @@ class TimeSpent:
 
 def described(by_part: dict[str, float]) -> str:
     """Return where the time of a run went, on one line, the largest part first."""
-    parts = sorted(((name, seconds) for name, seconds in by_part.items() if name != REST), key=_largest_first)
+    parts = [(name, seconds) for name, seconds in by_part.items() if name != REST]
+    parts.sort(key=itemgetter(1), reverse=True)
     words = [f"{name} {seconds:.1f} s" for name, seconds in [*parts, (REST, by_part.get(REST, 0.0))]]
     return f"took {sum(by_part.values()):.1f} s: {', '.join(words)}"
-
-
-def _largest_first(part: tuple[str, float]) -> float:
-    return -part[1]

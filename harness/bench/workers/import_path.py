@@ -69,7 +69,6 @@ def _current_folder() -> str | None:
 
 
 def _is_of_python(folder: str) -> bool:
-    """Return whether a folder, or a zip file, holds Python's own modules."""
     standard = Path(sysconfig.get_path("stdlib"))
     return Path(folder) in (
         standard,

@@ -52,11 +52,9 @@ class WorkerFailure(Exception):  # noqa: N818 - an outcome of a case, not a faul
     transient: bool = field(default=False, kw_only=True)
     """Whether it is no fault of the case, which was killed from outside, say: the next try may succeed."""
     was_killed: bool = field(default=False, kw_only=True)
-    """Whether a program that the worker ran was killed."""
     phase: str = field(default="check", kw_only=True)
     """The phase of a check in which it happened."""
     log: str = field(default="", kw_only=True)
-    """What the worker wrote during the request."""
 
     def __post_init__(self) -> None:
         if not self.status.ends_early:
@@ -74,9 +72,8 @@ def begin_new_life(life: Life) -> Greeting:
 class WorkerProcess:
     """One `python -m harness.bench.running.worker` under a guardian, in a process group of its own.
 
-    The guardian (`harness.system.processes.guardian`) ends the worker and all that it started, whatever
-    session that is in, when the worker is closed or dies, and when this process ends, however it ends.  Start
-    a worker from a thread that outlives it: the kernel takes the end of that thread for the parent's.
+    Start a worker from a thread that outlives it: its guardian (`harness.system.processes.guardian`) takes
+    the end of that thread for the parent's.
 
     A worker works in a folder of its own below the artifact cache, which is also its folder for temporary
     files: what a killed one leaves there is removed by the next worker or build.  It imports from where
@@ -164,10 +161,7 @@ class WorkerProcess:
         self._pid = self.request(request, timeout_s).pid
 
     def send(self, request: Request[Any], timeout_s: float) -> None:
-        """Ask without waiting; `receive` then waits for the answer until the time-out.
-
-        The time that a new worker takes to start does not count.
-        """
+        """Ask without waiting; `receive` then waits for the answer until the time-out."""
         if self._pid is None:
             self._wait_for_greeting()
         else:
@@ -244,7 +238,6 @@ class WorkerProcess:
         raise WorkerFailure(Status.TIMED_OUT, f"no answer within the limit of {self._timeout:g} s", log=log)
 
     def _death(self) -> WorkerFailure:
-        """Say what the worker died of."""
         try:
             code = self._process.wait(timeout=2 * guardian.PATIENCE_S)
         except subprocess.TimeoutExpired:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from mlir import ir
 from mlir.dialects import func, linalg
@@ -46,16 +47,11 @@ LINALG = Step("linalg", "upstream dialects only", to_linalg)
 
 @dataclass(frozen=True)
 class NamedSchedule:
-    """A known form: a payload and the rewrites that turn it into loops over tiles.
-
-    The last step leaves upstream dialects only, so that the result can be executed.
-    """
+    """A known form: a payload and the rewrites that turn it into loops over tiles."""
 
     name: str
     summary: str
-    """One line."""
     source: str
-    """Where the form comes from."""
     payload: Callable[..., ir.Module]
     """Takes the sizes as keywords; an MLIR context is current."""
     sizes: Mapping[str, int]
@@ -105,10 +101,6 @@ def _projected(*, seq: int, **sizes: int) -> ir.Module:
     return multi_head_attention_with_prologue_projections(AttentionProblem(seq_q=seq, seq_kv=seq, **sizes))
 
 
-def _projected_with_one_key_head(**sizes: int) -> ir.Module:
-    return _projected(kv_heads=1, **sizes)
-
-
 def _made(value: ir.Value) -> ir.OpView:
     return ir.OpResult(value).owner.opview
 
@@ -151,8 +143,6 @@ def _flash(name: str, summary: str, source: str, order: Sequence[int], *before: 
 
 
 def _projections(name: str, summary: str, form: str, *, shares_keys: bool) -> NamedSchedule:
-    """Return attention with its projections, split over heads."""
-
     def tile(module: ir.Module) -> None:
         _, key, value, _, root = products(module)
         tile_and_fuse(root, HEAD_TILES, stop=[key, value] if shares_keys else [])
@@ -162,7 +152,7 @@ def _projections(name: str, summary: str, form: str, *, shares_keys: bool) -> Na
         name,
         summary,
         f"{SLIDES}{form}, tile {HEAD_TILES}",
-        _projected_with_one_key_head if shares_keys else _projected,
+        partial(_projected, kv_heads=1) if shares_keys else _projected,
         SMALL_PROJECTED,
         (ABSORBED_SCALE, Step("tiled", f"tile {HEAD_TILES}{outside}", tile), LINALG),
     )

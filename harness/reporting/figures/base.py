@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from harness.experiment.condition import holds, names_in, parse_condition
 from harness.problem.fields import problem_fields
@@ -22,7 +22,7 @@ from harness.reporting.frames import (
     select_variants,
 )
 from harness.system.errors import HarnessError, InputError
-from harness.system.validation import shown
+from harness.system.validation import FrozenModel, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,10 +54,8 @@ class Unreadable(NothingToDraw):
     """A figure would hold more than anybody can read; the message says what to narrow down."""
 
 
-class FigureSettings(BaseModel):
+class FigureSettings(FrozenModel):
     """What every figure can be told under `[figures]`; subclasses add their own keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     title: str | None = None
     variants: tuple[str, ...] | None = Field(default=None, min_length=1)
@@ -66,7 +64,7 @@ class FigureSettings(BaseModel):
     """Condition on the rows to show, `seq <= 4096 and head_dim == 64`."""
     order: tuple[str, ...] = ()
     """Variants, or series, that come first, in this order; the others follow in the experiment's."""
-    names: dict[str, str] = {}
+    names: dict[str, str] = Field(default={})
     """What variants, or series, are called in the figure, its numbers, and the tables of a report."""
     size: tuple[Inches, Inches] | None = None
     """Width and height in inches."""
@@ -155,10 +153,7 @@ class Figure(ABC):
 
 
 def choose_rows(frame: pd.DataFrame, settings: FigureSettings) -> pd.DataFrame:
-    """Return the rows that the settings' `variants` and `where` leave; raises `NothingToDraw` for none.
-
-    Their series are in the order of the settings.
-    """
+    """Return the rows that the settings' `variants` and `where` leave; raises `NothingToDraw` for none."""
     chosen = select_variants(frame, settings.variants)
     if settings.order:
         chosen = in_order(chosen, settings.order)
@@ -184,7 +179,6 @@ def require_times(frame: pd.DataFrame) -> None:
 
 
 def _where(frame: pd.DataFrame, text: str) -> pd.DataFrame:
-    """Return the rows for which a condition holds."""
     import pandas as pd
 
     condition = parse_condition(text, WHERE_NAMES)

@@ -16,7 +16,6 @@ from harness.system.storage.reading import unusable
 MARK = "attention-harness:"
 EMBEDDED = re.compile(MARK.encode() + rb"([A-Za-z0-9+/]+=*)")
 PLACES = {"png": "Comment", "svg": "Source", "pdf": "Keywords"}
-"""What each format calls its remark."""
 
 
 def embedded(text: str) -> str:
@@ -30,10 +29,7 @@ def metadata(format: str, text: str) -> dict[str, str | None]:
 
 
 def read_embedded(path: Path) -> str | None:
-    """Return the text in a figure's file, None where there is none.
-
-    Raises `InputError` for a file that cannot be read.
-    """
+    """Return the text in a figure's file, None without one; raises `InputError` if it cannot be read."""
     try:
         match = EMBEDDED.search(path.read_bytes())
     except OSError as error:

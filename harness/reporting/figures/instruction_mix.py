@@ -56,7 +56,6 @@ def _is_per_key(rows: pd.DataFrame, settings: InstructionMixSettings) -> bool:
 
 
 def _classes(rows: pd.DataFrame, settings: InstructionMixSettings) -> dict[str, str]:
-    """Return the class that each column counts."""
     if not _is_per_key(rows, settings):
         return parts_of(rows, CODE)
     return {name: of for name, of in parts_of(rows, LOOP, PER_SCORE).items() if name != ALL_OF_LOOP}

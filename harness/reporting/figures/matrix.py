@@ -33,7 +33,6 @@ NOTE = (
 LABEL_SIZE = float(FONT_SIZES["ytick.labelsize"])
 
 FAILED_LOOK = ("#f4b183", "////")
-"""Colour and hatch of a cell; the text in it says the same without colour."""
 LOOKS = {
     Status.PASSED: "#a8dcc9",
     Status.EMULATED: "#bfe0f5",
@@ -94,17 +93,12 @@ class Matrix(Figure):
 
 
 def _places(frame: pd.DataFrame, columns: Sequence[str]) -> list[tuple[Hashable, ...]]:
-    """Return the combinations of some columns, in their order."""
     combinations = set(frame[list(columns)].drop_duplicates().itertuples(index=False, name=None))
     return sorted(combinations, key=lambda values: [sort_key(value) for value in values])
 
 
 def cell_text(counts: Counter[Status]) -> str:
-    """Return what a cell says, by the number of cases of each status.
-
-    Where nothing failed, every status with its count: `24 ✓`, `12 ✓ emulated`, `20 ✓, 4 unsupported`.  Else
-    what did not pass, failures first, over the total: `3 wrong, 4 unsupported / 24`.
-    """
+    """Return what a cell says, by the number of cases of each status."""
     if not FAILURES & set(counts) or len(counts) == 1:
         return ", ".join(
             f"{counts[status]} {ACCEPTED.get(status, status)}" for status in Status if status in counts
@@ -126,7 +120,6 @@ def cell_look(counts: Counter[Status]) -> tuple[str, str]:
 def _draw_cells(
     axes: Axes, rows: pd.DataFrame, columns: Sequence[str], labels: Sequence[str], inches: float
 ) -> None:
-    """Draw all cells, in which texts have so many inches; one without a case stays empty."""
     from matplotlib.patches import Rectangle
 
     places = [tuple(map(sort_key, place)) for place in _places(rows, columns)]

@@ -3,37 +3,28 @@
 It names runs and devices, but no user, host or folder above a run's own, as a manifest does.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+import pandas as pd
+from pydantic import Field
 
 from harness.reporting.captions import describe_commands, describe_resumes
 from harness.reporting.frames import records
+from harness.reporting.runs import Runs
 from harness.reporting.units import is_number
 from harness.results.run_folder import MANIFEST_FILE
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from harness.reporting.runs import Runs
+from harness.system.validation import FrozenModel
 
 MOST_ROWS = 1000
 """Rows that a figure's file lists; of more it says how many they are."""
 TIME_DIGITS = 6
-"""Significant digits of the times in the list."""
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class RunOrigin(_Part):
+class RunOrigin(FrozenModel):
     """One run that a figure was drawn from."""
 
     experiment: str
@@ -56,7 +47,7 @@ class RunOrigin(_Part):
     gpus: tuple[str, ...] = ()
 
 
-class RowOrigin(_Part):
+class RowOrigin(FrozenModel):
     """One row that a figure shows."""
 
     case: str
@@ -66,12 +57,12 @@ class RowOrigin(_Part):
     time_s: float | None = None
 
 
-class Origin(_Part):
+class Origin(FrozenModel):
     """All that a figure's file says of where it comes from."""
 
     format: Literal[1] = 1
     figure: str
-    settings: dict[str, Any] = {}
+    settings: dict[str, Any] = Field(default={})
     """As an experiment, or `--set`, gives them."""
     unset: tuple[str, ...] = ()
     """Settings of the runs' own experiments that the figure was drawn without."""
@@ -111,7 +102,6 @@ def _unset(kept: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str
 
 
 def _run_origins(runs: Runs) -> list[RunOrigin]:
-    """Describe the runs that a report is of, as they are now."""
     return [
         RunOrigin(
             run=name,

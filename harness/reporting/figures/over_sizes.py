@@ -76,15 +76,12 @@ class Scale:
     ends: tuple[str, str] | None = None
     """Columns of the ends of the intervals."""
     symbol: str = ""
-    """The unit's symbol."""
     line: tuple[float, str] | None = None
     """A value that every panel has a line at, and its name."""
     notes: tuple[str, ...] = ()
-    """What the caption says of the numbers, sentences."""
     as_bars: bool = False
     is_logarithmic: bool = False
     limits: tuple[float | None, float | None] = (None, None)
-    """Ends of the axis where the settings say them."""
 
 
 class SizeFigure(Figure):
@@ -173,7 +170,6 @@ class SizeFigure(Figure):
         return drawing
 
     def _with_values(self, rows: pd.DataFrame, scale: Scale) -> pd.DataFrame:
-        """Add what is drawn of each row: a number, the ends of its interval, or a word in its place."""
         values = rows[scale.column].astype(float) * scale.factor
         values = values.where(values.map(is_number))
         low, high = scale.ends or (scale.column, scale.column)
@@ -185,7 +181,6 @@ class SizeFigure(Figure):
         return rows
 
     def _draw_lines(self, axes: Axes, rows: pd.DataFrame, x: str, styles: Mapping[str, SeriesStyle]) -> None:
-        """Draw the line of each series of a panel, broken where a row has no number."""
         for label in labels_in(rows):
             of_series = rows[rows["label"] == label].sort_values(x)
             look = marker_properties(styles[label]) | ({} if self.joins_points else {"linestyle": ""})
@@ -229,14 +224,12 @@ def legend_of(
 
 
 def _distances(rows: pd.DataFrame) -> list[Any]:
-    """Return how far the ends of intervals are from the values, NaN where there is no interval."""
     has_interval = rows[LOW] < rows[HIGH]
     down, up = rows[VALUE] - rows[LOW], rows[HIGH] - rows[VALUE]
     return [distance.clip(lower=0).where(has_interval) for distance in (down, up)]
 
 
 def _name_sizes(axes: Axes, sizes: Sequence[Any]) -> None:
-    """Write all sizes along the horizontal axis."""
     axes.set_xscale("log", base=2)
     axes.set_xticks(sizes, map(format_value, sizes))
     axes.set_xticks([], minor=True)
@@ -305,7 +298,6 @@ def _scale_numbers(panels: Sequence[Panel], scale: Scale, sharey: str | bool) ->
 
 
 def _rows_on_scales(panels: Sequence[Panel], scales: Sequence[int]) -> dict[int, pd.DataFrame]:
-    """Return the rows of all panels of each scale."""
     import pandas as pd
 
     frames = [(number, panel.frame) for number, panel in zip(scales, panels, strict=True)]
@@ -360,7 +352,6 @@ def _keep_values_inside(axes: Axes) -> None:
 
 
 def _cut_off(rows: pd.DataFrame, scale: Scale) -> list[str]:
-    """Return a sentence on the values beyond the limits of the scale; none where there are none."""
     values, (low, high) = rows[VALUE], scale.limits
     is_outside = values < _end(low, -math.inf)
     is_outside |= values > _end(high, math.inf)

@@ -37,10 +37,7 @@ def label_axes(
     labels: tuple[str, str],
     scales: Sequence[int],
 ) -> None:
-    """Write headings, labels and a legend as a drawing has them; panels of one number share a vertical scale.
-
-    Raises `InputError` unless there are axes for each panel.
-    """
+    """Write headings, labels and a legend as a drawing has them; panels of one number share a scale."""
     if len(all_axes) != len(headings):
         named = "; ".join(filter(None, headings))
         raise InputError(

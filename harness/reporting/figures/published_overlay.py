@@ -37,11 +37,7 @@ def looks_of_published(labels: Collection[str]) -> dict[str, SeriesStyle]:
 def with_published(
     rows: pd.DataFrame, published: pd.DataFrame, x: str
 ) -> tuple[pd.DataFrame, dict[str, SeriesStyle], list[str]]:
-    """Return the rows with published points of their problems, the points' looks, and what a caption says.
-
-    Where no point is of a measured problem, those of the nearest problems are taken, and the caption says so.
-    Of several rows at one place each point counts once.
-    """
+    """Return the rows with published points of their problems, the points' looks, and what a caption says."""
     import pandas as pd
 
     points, notes = matching(rows, published), []

@@ -20,7 +20,6 @@ QUANTITIES = {
     "occupancy": ("occupancy\n(%)", 100.0),
     "code_bytes": ("code\n(KiB)", 1 / 1024),
 }
-"""What each column is called, and in what unit it is shown."""
 FLAWS = ("scratch_bytes", "bank_conflicts", "narrow_loads")
 """Of them, those that good code has none of."""
 

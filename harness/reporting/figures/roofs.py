@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BANDWIDTH = "bandwidth_gb_s."
-"""Begins the columns of measured bandwidths."""
 MEMORY = "memory"
 """The level behind all caches."""
 
@@ -54,11 +53,7 @@ def best_peaks(rows: pd.DataFrame) -> dict[tuple[str, str], float]:
 
 
 def roofs_of(rows: pd.DataFrame) -> list[Roof]:
-    """Return the roofs of each device of a panel's rows, of several runs the best, one for each type of peak.
-
-    Data sheets of the rows' types are taken where nothing was measured; a device of which neither says
-    anything has none.
-    """
+    """Return the roofs of each device of a panel's rows, one for each type of peak, else data sheets'."""
     roofs: list[Roof | None] = []
     for device, of_device in rows.groupby("device", sort=False):
         by_type = of_device.groupby(of_device["peak_dtype"].fillna(""), sort=False)
@@ -90,7 +85,6 @@ def _data_sheets() -> tuple[dict[str, str], ...]:
 
 
 def _measured(rows: pd.DataFrame, dtype: str) -> Roof | None:
-    """Return the roof of rows of one device and type of peak."""
     columns = [name for name in map(str, rows.columns) if name.startswith(BANDWIDTH)]
     best = {name.removeprefix(BANDWIDTH): float(rows[name].max()) for name in columns}
     nearest_first = sorted(best, key=lambda level: (level == MEMORY, level))

@@ -34,7 +34,6 @@ def _limits(value: Any) -> tuple[float | None, float | None]:
 
 
 def _looks(value: Any, is_right: Callable[[str], bool], expected: str) -> Any:
-    """Check each entry of a list or table."""
     entries = list(value.values()) if isinstance(value, Mapping) else value
     wrong = [value]
     if isinstance(entries, list | tuple):
@@ -61,13 +60,11 @@ def _is_marker(text: str) -> bool:
 
 
 def _markers(value: Any) -> Any:
-    """Check markers."""
     expected = 'markers of matplotlib such as "o" or "^", or a table of them by variant'
     return _looks(value, _is_marker, expected)
 
 
 def _palette(value: Any) -> Any:
-    """Check colours, or the name of a palette."""
     if isinstance(value, str) and palette_colors(value, 1):
         return value
     names = '"colorblind" or another palette of seaborn'
@@ -88,13 +85,10 @@ class SeriesSettings(FigureSettings):
     """What figures of series on a vertical axis can be told."""
 
     y_limits: Annotated[tuple[float | None, float | None], BeforeValidator(_limits)] = (None, None)
-    """Ends of the vertical axis."""
     sharey: Literal["auto", True, False] = "auto"
     """Whether panels share the vertical axis; `auto`: those whose values are of one order of magnitude."""
     palette: Annotated[str | Looks, BeforeValidator(_palette)] = Field(default={})
-    """Colours of the series that are drawn."""
     markers: Annotated[Looks, BeforeValidator(_markers)] = Field(default={})
-    """Markers of the series that are drawn."""
 
     @property
     def named_variants(self) -> dict[str, tuple[str, ...]]:
@@ -104,10 +98,7 @@ class SeriesSettings(FigureSettings):
         return {**super().named_variants, **names}
 
     def styled(self, styles: Mapping[str, SeriesStyle], drawn: Sequence[str]) -> dict[str, SeriesStyle]:
-        """Return the looks of all series, those that are `drawn` in the colours and markers of the settings.
-
-        Raises `InputError` where there are fewer than series.
-        """
+        """Return the looks of all series, those `drawn` with the colours and markers of the settings."""
         palette = palette_colors(self.palette, len(drawn)) if isinstance(self.palette, str) else self.palette
         colors, markers = _by_series("palette", palette, drawn), _by_series("markers", self.markers, drawn)
         return {
@@ -121,7 +112,6 @@ class SeriesSettings(FigureSettings):
 
 
 def _by_series(key: str, looks: Looks, drawn: Sequence[str]) -> dict[str, str]:
-    """Return a list as a table of the series that are drawn."""
     if isinstance(looks, dict):
         return looks
     if len(looks) < len(drawn):

@@ -47,7 +47,6 @@ LENGTH_NOTE = (
     "Of several lengths: the longest that all series below a heading have, else the longest of each."
 )
 MOST_ROWS = 48
-"""More rows than this nobody can read."""
 COLORS = tuple(style.color for style in (*KNOWN_VARIANTS.values(), *OTHER_VARIANTS))
 HATCHES = ("", *SIBLING_HATCHES)
 """Looks of the parts: a palette that the colour-blind can tell apart."""
@@ -107,7 +106,6 @@ class StackedFigure(Figure):
     is_usual = False
     reads = "Lower is better."
     note: ClassVar[str]
-    """What the caption says of the parts."""
 
     @abstractmethod
     def needed(self, rows: pd.DataFrame, settings: Any) -> Sequence[str]:
@@ -171,11 +169,7 @@ class StackedFigure(Figure):
 
 
 def form_columns(frame: pd.DataFrame, wanted: Sequence[str]) -> list[str]:
-    """Return the columns that tell forms apart: those that are wanted, and whatever else is no size.
-
-    A size is one, too, where cases of equal lengths differ in it; else it follows from the lengths, which
-    share a row.  Raises `Unreadable` where there would be too many rows.
-    """
+    """Return the columns that tell forms apart: those that are wanted, and whatever else is no size."""
     sizes = [name for name in SIZES if name not in wanted and name in frame]
     forms = panel_columns(frame.drop(columns=sizes), wanted)
     columns = panel_columns(frame.assign(lengths=numbered(frame, LENGTHS)), forms, "lengths")
@@ -207,7 +201,6 @@ def parts_of(rows: pd.DataFrame, begin: str, end: str = "") -> dict[str, str]:
 
 
 def _with_few_parts(rows: pd.DataFrame, stack: Stack) -> tuple[pd.DataFrame, list[Stack]]:
-    """Put the smallest parts together where there are too many."""
     largest = rows[list(stack.parts)].max().sort_values(ascending=False).index[:MOST_PARTS]
     kept = {column: name for column, name in stack.parts.items() if column in largest}
     rest = [column for column in stack.parts if column not in kept]
@@ -219,7 +212,6 @@ def _with_few_parts(rows: pd.DataFrame, stack: Stack) -> tuple[pd.DataFrame, lis
 
 
 def _ends(rows: pd.DataFrame, stack: Stack) -> pd.Series[float]:
-    """Return where each row's stack, or its mark, ends."""
     parts = rows[list(stack.parts)].astype(float) * stack.factor
     ends = parts.max(axis="columns") if stack.is_parallel else parts.sum(axis="columns", min_count=1)
     return ends if stack.mark is None else ends.clip(lower=rows[stack.mark[0]] * stack.factor)
@@ -232,7 +224,6 @@ def _texts(rows: pd.DataFrame, stack: Stack) -> list[str]:
 
 
 def _draw_stack(axes: Axes, rows: pd.DataFrame, labels: Sequence[str], stack: Stack) -> None:
-    """Draw the parts of each row, its mark, and a text beside them."""
     places = [labels.index(label) for label in rows["label"]]
     thickness = BAR / len(stack.parts) if stack.is_parallel else BAR
     ends = 0 * rows["seq_q"].astype(float)

@@ -72,7 +72,6 @@ class SeriesStyle:
     line: str | tuple[int, tuple[float, ...]]
     hatch: str
     is_hollow: bool = False
-    """Whether the marker is filled with white."""
     is_published: bool = False
     """Whether others measured it: drawn white and hatched, so that nobody takes it for a measured one."""
 
@@ -173,7 +172,6 @@ def bar_properties(look: SeriesStyle) -> dict[str, Any]:
 
 
 def _sibling(base: SeriesStyle, rank: int) -> SeriesStyle:
-    """Return the style of the rank-th series of one family: another marker, another dash, another hatch."""
     if rank == 0:
         return base
     return replace(

@@ -30,7 +30,6 @@ def ir_command(row: dict[str, Any], stage: str | None = None) -> str:
 
 
 def _is_usual(name: str, field: ProblemField, value: Any, row: dict[str, Any]) -> bool:
-    """Whether the problem has this value without being told."""
     if name in FROM_SEQUENCES and not is_missing(row.get("cu_seqlens_q")):
         return True
     if name in SAME_UNLESS_SAID:
@@ -47,7 +46,6 @@ def _written(value: Any, field: ProblemField) -> str:
 
 
 def _settings(row: dict[str, Any]) -> dict[str, str]:
-    """Return the variant's parameters and the target's options."""
     settings = {
         name.removeprefix(PARAMETER_PREFIX): _setting(value)
         for name, value in row.items()

@@ -1,7 +1,5 @@
 """The page itself: what a report says, put into the templates."""
 
-from __future__ import annotations
-
 import base64
 import importlib
 from collections.abc import Sequence
@@ -9,11 +7,13 @@ from dataclasses import asdict
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from harness.reporting.captions import GONE_ON, describe_code
+from harness.reporting.drawing import Drawn
 from harness.reporting.failures import failures_of
 from harness.reporting.html.paired_series import paired_series
 from harness.reporting.html.results_table import results_table
@@ -21,20 +21,16 @@ from harness.reporting.html.stages import stored_stages
 from harness.reporting.html.status_matrix import status_matrix
 from harness.reporting.measurement_notes import too_low_peak_notes
 from harness.reporting.panel_tables import PanelTable, marks_explained
+from harness.reporting.runs import Runs
 from harness.reporting.summary_columns import summary_title
 from harness.reporting.summary_text import PANELS_READ, SUMMARY_READ
+from harness.results.manifest import Manifest
 from harness.system.errors import HarnessError
 from harness.system.plurals import counted
 from harness.system.printable import install_line
 from harness.system.status import Status
 
-if TYPE_CHECKING:
-    from harness.reporting.drawing import Drawn
-    from harness.reporting.runs import Runs
-    from harness.results.manifest import Manifest
-
 MOST_FAILURES = 200
-"""Failures that a page lists one by one."""
 LIBRARY = "itables"
 """The package that brings DataTables, which makes tables sortable and filterable."""
 LARGEST_PICTURE = 3_000_000
@@ -47,8 +43,7 @@ def html_page(runs: Runs, panels: Sequence[PanelTable], drawn: Drawn) -> str:
     """Return the report of runs as one HTML file.
 
     It fetches nothing: its policy forbids the browser whatever is not in the file.  Equal results, and an
-    equal cache of built code, give an equal page.  Raises `HarnessError` where the library for tables is not
-    installed.
+    equal cache of built code, give an equal page.
     """
     rows = runs.frame
     stages = stored_stages(rows)
@@ -88,8 +83,6 @@ def html_page(runs: Runs, panels: Sequence[PanelTable], drawn: Drawn) -> str:
 
 def entries(manifest: Manifest) -> dict[str, Any]:
     """Return what a manifest says, by name; what it does not know is left out."""
-    import pandas as pd
-
     values = manifest.model_dump(mode="json", exclude={"source", "spent_s"})
     planned = None if manifest.planned is None else counted(len(manifest.planned), "case")
     parts = {str(number): part for number, part in enumerate(values["parts"], start=1)}

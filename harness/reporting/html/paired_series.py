@@ -8,10 +8,10 @@ The page's script divides them for the two that a reader chooses.  Two rows are 
   what runs of the same code differ by, too, as in `harness compare`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from harness.reporting.distinct import first_rows, numbered
 from harness.reporting.frames import (
@@ -27,13 +27,8 @@ from harness.reporting.html.results_table import raw_number
 from harness.results.statistics import NORMAL_95, RUN_TO_RUN
 from harness.system.errors import cut
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 MOST_ROWS = 5000
-"""Rows that can be compared in a page; of more it has the first."""
 LONGEST_PROBLEM = 300
-"""Characters of a problem's description."""
 
 
 @dataclass(frozen=True)

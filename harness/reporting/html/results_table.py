@@ -1,25 +1,21 @@
 """The sortable table of a page: the summary's columns, reasons and cases, with the numbers of the texts."""
 
-from __future__ import annotations
-
 import math
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from harness.reporting.frames import PROBLEM_COLUMNS, is_missing, records, varying
 from harness.reporting.summary_columns import Column, measured_columns, problem_columns
 from harness.system.errors import cut
 from harness.system.status import FAILURES
 
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-
 MOST_ROWS = 5000
 """Rows of the table; of more the page has failures first, results.csv has all."""
 LONGEST_CELL = 400
-"""Characters of a text in the table."""
 RAW_DIGITS = 6
 """Significant digits of the numbers that the table is sorted by."""
 MOST_CHOICES = 40
@@ -35,13 +31,12 @@ class ResultsTable:
     rows: list[list[Any]]
     """Of each row the texts; for a column of numbers text and number."""
     hidden: int
-    """How many rows there are besides."""
 
 
 def results_table(frame: pd.DataFrame) -> ResultsTable:
     """Return the table of a prepared frame; rows keep their order where there is room for all."""
     columns = [*problem_columns(frame), *measured_columns(frame), *_ending(frame)]
-    shown = frame if len(frame) <= MOST_ROWS else frame.iloc[_failures_first(frame)[:MOST_ROWS]]
+    shown = frame if len(frame) <= MOST_ROWS else frame.iloc[failures_first(frame)[:MOST_ROWS]]
     rows = records(shown)
     cells = [[_cell(column, row) for column in columns] for row in rows]
     return ResultsTable(
@@ -52,13 +47,12 @@ def results_table(frame: pd.DataFrame) -> ResultsTable:
 
 
 def _ending(frame: pd.DataFrame) -> list[Column]:
-    """Return the columns that only a page has room for."""
     columns = [Column(name, name, str, is_number=False) for name in ("phase", "reason", "case", "device")]
     shown = [column for column in columns if frame[column.source].notna().any()]
     return [column for column in shown if column.source != "device" or varying(frame, ["device"])]
 
 
-def _failures_first(frame: pd.DataFrame) -> np.ndarray:
+def failures_first(frame: pd.DataFrame) -> np.ndarray:
     """Return the places of all rows, failures before others."""
     failed = frame["status"].isin([str(status) for status in FAILURES])
     return (~failed).to_numpy().argsort(kind="stable")
@@ -78,7 +72,6 @@ def raw_number(value: Any) -> float | None:
 
 
 def _described(column: Column, cells: list[Any]) -> dict[str, Any]:
-    """Describe a column for the page; its title is on one line."""
     is_problem = column.source in PROBLEM_COLUMNS
     texts = {cell[0] if column.is_number else cell for cell in cells}
     return {

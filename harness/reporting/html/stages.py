@@ -1,7 +1,5 @@
 """The output of every stage of some cases, read from the cache of built code and packed for a page."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json
@@ -9,30 +7,27 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
 from harness.artifact.cache import ArtifactCache, cache_root
 from harness.reporting.distinct import first_rows, numbered
 from harness.reporting.frames import describe_problem, records
 from harness.reporting.html.ir_command import ir_command
+from harness.reporting.html.results_table import failures_first
 from harness.system.errors import StorageError, cut
-from harness.system.status import FAILURES
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
 
 MOST_CASES = 24
 """Cases whose stages a page holds: one of each variant and target first."""
 MOST_LOOKED_UP = 200
 """Cases that are looked for in the cache."""
 LARGEST_TEXT = 300_000
-"""Characters of a stage that a page holds."""
 LARGEST_PACKED = 4_000_000
 """Bytes of all stages of all cases, packed."""
 LONGEST_NAME = 300
-"""Characters of a case's name."""
 
 
 @dataclass(frozen=True)
@@ -55,21 +50,17 @@ class StoredStages:
 
     cases: list[CaseStages]
     built: int
-    """How many of the report's cases have been built at all."""
     example: str | None
     """The command for a case whose stages are not here."""
 
 
-def stored_stages(frame: pd.DataFrame, cache: ArtifactCache | None = None) -> StoredStages:
-    """Return the stages of some cases of a prepared frame, as far as the cache still has them.
-
-    Of each variant and target the first failure comes first, or else the first case.
-    """
+def stored_stages(frame: pd.DataFrame) -> StoredStages:
+    """Return the stages of some cases of a prepared frame, as far as the cache still has them."""
     built = _in_turn(frame)
     cases: list[CaseStages] = []
     example, room = None, LARGEST_PACKED
     try:
-        cache = cache or ArtifactCache()
+        cache = ArtifactCache()
     except StorageError:  # where no cache can be, no stage is kept
         return StoredStages(cases, len(built), None)
     for row in records(frame.iloc[built[:MOST_LOOKED_UP]]):
@@ -83,21 +74,16 @@ def stored_stages(frame: pd.DataFrame, cache: ArtifactCache | None = None) -> St
 
 
 def _in_turn(frame: pd.DataFrame) -> np.ndarray:
-    """Return the places of the rows that were built, the first of each key.
-
-    The first of each variant and target come first, failures before others.
-    """
+    """Return the places of the rows that were built, the first of each key."""
     narrow = frame[["key", "variant", "target", "status"]].reset_index(drop=True)
     built = narrow[narrow["key"].notna()]
     built = built.iloc[first_rows(numbered(built, ["key"]))]
-    failed = built["status"].isin([str(status) for status in FAILURES])
-    ordered = built.iloc[(~failed).to_numpy().argsort(kind="stable")]
+    ordered = built.iloc[failures_first(built)]
     turn = ordered.groupby(["variant", "target"], sort=False).cumcount()
     return ordered.index.to_numpy()[turn.to_numpy().argsort(kind="stable")]
 
 
 def _stages_of(row: dict[str, Any], cache: ArtifactCache) -> CaseStages | None:
-    """Return a row's stages; None where the cache does not have them, or cannot be read."""
     try:
         folder = cache.find(str(row["key"]))
         if folder is None:
@@ -134,7 +120,6 @@ def _outputs(artifact: Artifact, folder: Path) -> Iterator[tuple[str, str | None
 
 
 def _why(text: str | None, command: str) -> str:
-    """Return what stands in the place of a stage that is left out."""
     if text is None:
         return "The output of this stage is binary."
     return f"This stage has {len(text):,} characters, too many for this page. It is shown by:\n{command}"

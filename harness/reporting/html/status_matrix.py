@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from harness.problem.attention_problem import TOLD_WITH_OTHERS
 from harness.problem.fields import problem_fields
@@ -15,15 +17,10 @@ from harness.reporting.frames import RUN_LABEL, format_value, is_missing, record
 from harness.system.errors import cut
 from harness.system.status import FAILURES, Status
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 MOST_FORMS = 200
-"""Rows of the matrix; of more the page has the first."""
 MOST_REASONS = 8
 """Different reasons of a cell that are told; results.csv has all."""
 LONGEST_REASON = 400
-"""Characters of a reason in the matrix."""
 
 ARGUMENTS = re.compile(r"\([^()]*\)")
 TOLD_OTHERWISE = TOLD_WITH_OTHERS | {"scale", "kv_lengths", "cu_seqlens_kv"}
@@ -73,7 +70,6 @@ class StatusMatrix:
     forms: tuple[str, ...]
     cells: dict[tuple[str, tuple[str, str]], Cell]
     hidden: int = 0
-    """How many forms there are besides."""
 
     @property
     def targets(self) -> list[tuple[str, int]]:
@@ -106,7 +102,6 @@ def status_matrix(frame: pd.DataFrame) -> StatusMatrix:
 
 
 def _counted(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return how many cases there are of each form, variant, target, status and reason."""
     names = ["target", "variant", "dtype", "mask", "status", "reason"]
     if RUN_LABEL in frame and varying(frame, [RUN_LABEL]):
         names.append(RUN_LABEL)
@@ -131,7 +126,6 @@ def _series(row: dict[str, Any]) -> str:
 
 
 def _form(row: dict[str, Any]) -> tuple[str, tuple[Any, ...]]:
-    """Return a row's form of attention in words, and what it is sorted by."""
     mask = ARGUMENTS.sub("", str(row["mask"]))
     words = [format_value(row["dtype"]), mask]
     words += ["one query"] if row["decode"] else []

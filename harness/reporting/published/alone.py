@@ -1,10 +1,9 @@
 """Published points of an experiment's problems as rows of their own, for figures without any measurement."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from harness.experiment.experiment import Experiment
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.fields import problem_fields
 from harness.reporting.frames import prepare, records
@@ -14,19 +13,11 @@ from harness.results.frame import results_frame
 from harness.results.result import LONGEST_NAME, Result
 from harness.system.errors import InputError
 
-if TYPE_CHECKING:
-    from harness.experiment.experiment import Experiment
-
 PUBLISHED = "published"
-"""Stands for run and target of such rows."""
 
 
 def published_alone(experiment: Experiment, overlaid: Mapping[str, Any]) -> Runs:
-    """Return the points of an experiment's problems as the rows of a run that nobody has run.
-
-    `overlaid` says whose points, see `harness.reporting.drawing.draw_figures`.  Raises `InputError` where no
-    point is of such a problem.
-    """
+    """Return the points of an experiment's problems as the rows of a run that nobody has run."""
     problems = {case.problem for case in experiment.cases()}
     forms = {tuple(getattr(problem, name) for name in PROBLEM) for problem in problems if _is_plain(problem)}
     points = published_points(
@@ -56,7 +47,6 @@ def _is_plain(problem: AttentionProblem) -> bool:
 
 
 def _row(experiment: str, number: int, point: dict[str, Any]) -> Result:
-    """Return a point as a row."""
     problem = AttentionProblem(**{name: point[name] for name in PROBLEM})
     columns = {
         field.column_name: field.column(getattr(problem, name))

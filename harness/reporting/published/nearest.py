@@ -48,7 +48,6 @@ def nearest(rows: pd.DataFrame, points: pd.DataFrame, x: str) -> tuple[pd.DataFr
 
 
 def _is_comparable(pairs: pd.DataFrame) -> pd.Series[bool]:
-    """Whether a published problem may stand beside a measured one at all."""
     theirs = pairs[THEIRS + "dtype"]
     same_dtype = (pairs["dtype"] == theirs) | (pairs["dtype"].isin(SIXTEEN_BITS) & theirs.isin(SIXTEEN_BITS))
     same_mask = pairs["causal"].astype(bool) == pairs[THEIRS + "causal"]
@@ -56,7 +55,6 @@ def _is_comparable(pairs: pd.DataFrame) -> pd.Series[bool]:
 
 
 def _distance(pairs: pd.DataFrame) -> pd.Series[float]:
-    """Return how far a published problem is from a measured one, see `WEIGHTS`."""
     import numpy as np
 
     distance = OTHER_DTYPE * (pairs["dtype"] != pairs[THEIRS + "dtype"]).astype(float)

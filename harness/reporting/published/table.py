@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from harness.problem.dtypes import DTypeName
 from harness.system.errors import InputError
@@ -18,13 +18,12 @@ from harness.system.numbers import INTEGER_LIMIT, Positive
 from harness.system.printable import printable
 from harness.system.status import Status
 from harness.system.storage.reading import unusable
-from harness.system.validation import messages, shown, unknown_name
+from harness.system.validation import FrozenModel, messages, shown, unknown_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
 TABLE = "attention_forward.csv"
-"""The package's own points."""
 OUT_OF_MEMORY = "OOM"
 """What stands in a table where the source says that memory ran out."""
 PlainMask = Literal["full", "causal", "causal-top-left"]
@@ -32,10 +31,8 @@ PlainMask = Literal["full", "causal", "causal-top-left"]
 Size = Annotated[int, Field(gt=0, lt=INTEGER_LIMIT)]
 
 
-class PublishedPoint(BaseModel):
+class PublishedPoint(FrozenModel):
     """A row of such a table: what was measured, on which problem, and who says so."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     device: str = ""
     implementation: Annotated[str, Field(min_length=1)]
@@ -58,10 +55,7 @@ class PublishedPoint(BaseModel):
 
 
 def points_of_file(path: Path) -> pd.DataFrame:
-    """Return the points of a reader's own table.
-
-    Raises `InputError`, with file, line and column, for what is no such table.
-    """
+    """Return the points of a reader's own table; `InputError` has file, line and column of what is wrong."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -103,7 +97,6 @@ def _points(text: str, place: str, source: str) -> Iterator[PublishedPoint]:
 
 
 def _check_columns(columns: list[str], place: str) -> None:
-    """Raise `InputError` unless a table's first line names the columns of points, each once."""
     fields = PublishedPoint.model_fields
     for name in columns:
         if name not in fields:
@@ -124,7 +117,6 @@ def _mistake(error: ValidationError) -> str:
 
 
 def _frame(points: Iterable[PublishedPoint]) -> pd.DataFrame:
-    """Return points with the names and values that columns of results have."""
     import pandas as pd
 
     return pd.DataFrame(map(_row, points))

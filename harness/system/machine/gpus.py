@@ -10,7 +10,6 @@ from pydantic import TypeAdapter, ValidationError
 
 PROBE = Path(__file__).with_name("gpu_probe.py")
 PROBE_LIMIT_S = 30.0
-"""Seconds for asking for the GPUs of this machine."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +21,6 @@ class GpuDevice:
     """Its own chip, `sm_90`, without a suffix."""
     memory_bytes: int | None = None
     driver: str | None = None
-    """Version of the driver, where it is known."""
     multiprocessors: int | None = None
     clock_mhz: int | None = None
     """The highest clock of the multiprocessors."""

@@ -21,7 +21,6 @@ def available_bytes(proc: Path = PROC, cgroups: Path = CGROUPS) -> int:
 
 
 def _left_in(folder: Path, limit_name: str, use_name: str, cache_name: str) -> int | None:
-    """Return what a control group leaves; None where it is not there, or has no limit."""
     try:
         limit = (folder / limit_name).read_text().strip()
         used = int((folder / use_name).read_text())

@@ -61,10 +61,7 @@ class Placement:
         return raw[start : start + size].view(dtype).reshape(shape)
 
     def guarded(self, array: np.ndarray) -> np.ndarray:
-        """Return a copy of an array between guards, so that what is read beyond its ends shows.
-
-        It lies elsewhere where arrays vary.
-        """
+        """Return a copy of an array between guards, so that what is read beyond its ends shows."""
         copy = self.empty(array.shape, array.dtype, GUARD)
         copy[...] = array
         return copy

@@ -27,10 +27,7 @@ MOST_PROBED = 8
 
 
 def quiet_cores(window_s: float = WINDOW_S) -> list[int]:
-    """Return the processors of this process that are the quietest while this waits.
-
-    Call it while nothing of one's own runs.
-    """
+    """Return the processors of this process that are the quietest while this waits."""
     allowed = sorted(os.sched_getaffinity(0))
     before = _busy_seconds()
     time.sleep(window_s)
@@ -63,7 +60,6 @@ def _seconds_of_loops(processor: int) -> float:
 
 
 def _busy_seconds() -> dict[int, float]:
-    """Return the seconds that each processor has been busy."""
     busy = {}
     for processor, times in enumerate(psutil.cpu_times(percpu=True)):
         seconds = times._asdict()

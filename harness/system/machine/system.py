@@ -10,7 +10,9 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
+import psutil
+
+from harness.system.validation import FrozenModel
 
 VECTOR_EXTENSIONS = (
     *("sse4_2", "avx", "f16c", "fma", "avx2", "avx_vnni", "avx_ne_convert"),
@@ -38,10 +40,8 @@ class Processor:
     flags: frozenset[str] = field(default_factory=frozenset)
 
 
-class Machine(BaseModel):
+class Machine(FrozenModel):
     """The hardware and system that a run was made on."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     cpu: str
     """Brand as the processor gives it."""
@@ -77,8 +77,6 @@ class Machine(BaseModel):
 @functools.cache
 def machine() -> Machine:
     """Describe this machine; read once per process."""
-    import psutil
-
     cpu = processor()
     return Machine(
         cpu=cpu.brand,
@@ -103,8 +101,6 @@ def machine() -> Machine:
 @functools.cache
 def device_name() -> str:
     """Return the processor in one short phrase for tables and keys, `AMD EPYC 7763 (avx2, 64 cores)`."""
-    import psutil
-
     count = psutil.cpu_count(logical=False) or psutil.cpu_count(logical=True) or usable_cores()
     return describe_processor(processor(), count)
 

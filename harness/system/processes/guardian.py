@@ -67,7 +67,6 @@ def main(arguments: list[str]) -> None:
 
 
 def _run(kind: str, name: str, arguments: list[str]) -> None:
-    """Become the program."""
     if kind == "program":
         try:
             os.execvp(name, [name, *arguments])

@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from harness.system.errors import BuildError, KilledError
 from harness.system.processes import guardian
@@ -29,7 +28,6 @@ def run_program(
     *,
     text: str | None = None,
     environment: Mapping[str, str] | None = None,
-    folder: Path | None = None,
 ) -> "subprocess.CompletedProcess[str]":
     """Run a program to its end and return its exit status and what it wrote.
 
@@ -48,7 +46,6 @@ def run_program(
         text=True,
         errors="replace",
         env=environment,
-        cwd=folder,
         process_group=0,
     ) as process:
         try:
@@ -69,10 +66,7 @@ def run_tool(
     text: str | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> str:
-    """Run a program of a toolchain and return what it writes.
-
-    Raises `BuildError` with its first error, or when it takes longer than it may, else as `run_program`.
-    """
+    """Run a program of a toolchain and return what it writes."""
     name = os.path.basename(command[0])
     try:
         done = run_program(command, timeout_s, text=text, environment=environment)
@@ -84,10 +78,7 @@ def run_tool(
 
 
 def first_error(diagnostics: str, status: int) -> str:
-    """Return the first error among a program's diagnostics in one line, without its position in the input.
-
-    A program that died without one is described by the first line it wrote and its exit status.
-    """
+    """Return the first error among a program's diagnostics in one line, without its position in the input."""
     lines = [line.strip() for line in diagnostics.splitlines() if line.strip()]
     for line in lines:
         _, separator, message = line.partition("error: ")
@@ -97,10 +88,7 @@ def first_error(diagnostics: str, status: int) -> str:
 
 
 def killed_by(status: int, diagnostics: str) -> signal.Signals | None:
-    """Return the signal by which somebody ended a program, or one that it ran; None if none did.
-
-    `status` is its exit status, negative for a signal.
-    """
+    """Return the signal by which somebody ended a program, or one that it ran; None if none did."""
     if -status in SENT_FROM_OUTSIDE:
         return signal.Signals(-status)
     kill_notice = TOLD.search(diagnostics) if status != 0 else None

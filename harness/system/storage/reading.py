@@ -10,10 +10,7 @@ LONGEST_PATH = 200
 
 
 def exists(path: Path) -> bool:
-    """Return whether there is something at a path.
-
-    Raises `InputError` for a path that the system refuses: too long, or in a folder that is not accessible.
-    """
+    """Return whether there is something at a path."""
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):

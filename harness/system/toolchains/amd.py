@@ -6,14 +6,14 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 
-from harness.system.errors import BuildError, UnsupportedError
+from harness.system.errors import UnsupportedError
 from harness.system.processes.programs import run_tool
 from harness.system.toolchains import iree
+from harness.system.toolchains.host_llvm import parsed
 
 TRIPLE = "amdgcn-amd-amdhsa"
 OPTIMIZATION_LEVEL = 3
 TIME_LIMIT_S = 60.0
-"""Seconds for linking a code object."""
 LINKER = "iree-lld"
 
 
@@ -33,7 +33,7 @@ def data_layout(chip: str) -> str:
 
 def optimized(llvm_ir: str, chip: str) -> str:
     """Return LLVM IR after LLVM's optimisations for a chip; raises `BuildError` where it is not valid."""
-    module = _parsed(llvm_ir)
+    module = parsed(llvm_ir)
     tuning = llvm.PipelineTuningOptions(speed_level=OPTIMIZATION_LEVEL)
     llvm.create_pass_builder(_machine(chip), tuning).getModulePassManager().run(
         module, llvm.create_pass_builder(_machine(chip), tuning)
@@ -43,18 +43,15 @@ def optimized(llvm_ir: str, chip: str) -> str:
 
 def assembly(llvm_ir: str, chip: str) -> str:
     """Return a chip's assembly, with the metadata of its kernels."""
-    return _machine(chip).emit_assembly(_parsed(llvm_ir))
+    return _machine(chip).emit_assembly(parsed(llvm_ir))
 
 
 def code_object(llvm_ir: str, chip: str) -> bytes:
-    """Return machine code as AMD's driver loads it, a shared library.
-
-    Raises `BuildError` with what the linker says, and `UnsupportedError` where it is not installed.
-    """
+    """Return machine code as AMD's driver loads it, a shared library."""
     program = iree.tools_folder() / LINKER
     if not program.exists():
         raise UnsupportedError(f"no {LINKER}: {iree.MISSING}")
-    object_file = _machine(chip).emit_object(_parsed(llvm_ir))
+    object_file = _machine(chip).emit_object(parsed(llvm_ir))
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "kernels.o"), Path(folder, "kernels.hsaco")
         source.write_bytes(object_file)
@@ -70,12 +67,3 @@ def code_object(llvm_ir: str, chip: str) -> bytes:
         ]
         run_tool(command, TIME_LIMIT_S)
         return target.read_bytes()
-
-
-def _parsed(llvm_ir: str) -> llvm.ModuleRef:
-    try:
-        module = llvm.parse_assembly(llvm_ir)
-        module.verify()
-    except RuntimeError as error:
-        raise BuildError(f"LLVM refuses the code: {str(error).strip().splitlines()[0]}") from error
-    return module

@@ -4,6 +4,8 @@ import functools
 
 import llvmlite.binding as llvm
 
+from harness.system.errors import BuildError
+
 
 @functools.cache
 def initialize_llvm() -> None:
@@ -11,6 +13,17 @@ def initialize_llvm() -> None:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     llvm.initialize_native_asmparser()
+
+
+def parsed(llvm_ir: str) -> llvm.ModuleRef:
+    """Return LLVM IR as a module of its own, which emission may change; `BuildError` where it is wrong."""
+    try:
+        module = llvm.parse_assembly(llvm_ir)
+        module.verify()
+    except RuntimeError as error:
+        words = ": ".join(str(error).strip().splitlines()[:2])
+        raise BuildError(f"LLVM refuses the code: {words}") from error
+    return module
 
 
 def assemble(assembly: str, machine: llvm.TargetMachine) -> bytes:

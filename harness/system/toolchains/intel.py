@@ -14,6 +14,7 @@ import llvmlite.binding as llvm
 
 from harness.system.errors import BuildError
 from harness.system.processes.programs import run_tool
+from harness.system.toolchains.host_llvm import parsed
 from harness.system.toolchains.spirv_words import defined_ids
 
 TRIPLE = "spirv64-unknown-unknown"
@@ -25,7 +26,6 @@ ATTEMPTS = 3
 ATTEMPTS_ELSEWHERE = 12
 """Emissions after those, each in a process of its own."""
 TIME_LIMIT_S = 120.0
-"""Seconds for one of them."""
 EXTENSIONS = ("SPV_INTEL_cache_controls", "SPV_KHR_bfloat16")
 """Those that modules may use, as far as they need them."""
 
@@ -80,7 +80,7 @@ def emitted(llvm_ir: str, form: str) -> bytes:
     """Return what is emitted once it is right; what was wrong is kept meanwhile, so that addresses change."""
     kept = []
     for _ in range(ATTEMPTS):
-        kept.append((_machine(), _parsed(llvm_ir)))
+        kept.append((_machine(), parsed(llvm_ir)))
         module = _emit(*kept[-1], form)
         if defines_each_once(module, form):
             return module
@@ -128,20 +128,9 @@ def validate(image: bytes) -> None:
         run_tool([program, "--target-env", VALIDATED_VERSION, str(file)], TIME_LIMIT_S)
 
 
-def _parsed(llvm_ir: str) -> llvm.ModuleRef:
-    """Return the parsed module: emission changes it, so that each has its own."""
-    try:
-        module = llvm.parse_assembly(llvm_ir)
-        module.verify()
-    except RuntimeError as error:
-        words = ": ".join(str(error).strip().splitlines()[:2])
-        raise BuildError(f"LLVM refuses the code: {words}") from error
-    return module
-
-
 def main(source: str, target: str, form: str) -> None:
     """Write a module that is emitted once, whatever its numbers: a new process has other addresses."""
-    module = _parsed(Path(source).read_text(encoding="utf-8"))
+    module = parsed(Path(source).read_text(encoding="utf-8"))
     Path(target).write_bytes(_emit(_machine(), module, form))
 
 

@@ -29,10 +29,15 @@ def installed() -> bool:
 
 def tools_folder() -> Path:
     """Return the folder of iree-compile, iree-opt and iree-lld in the installed package."""
-    spec = importlib.util.find_spec("iree.compiler")
+    return package_folder("iree.compiler", MISSING) / "_mlir_libs"
+
+
+def package_folder(package: str, missing: str) -> Path:
+    """Return the folder of a package that is not imported; raises `UnsupportedError` where it is missing."""
+    spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
-        raise UnsupportedError(MISSING)
-    return Path(spec.submodule_search_locations[0]) / "_mlir_libs"
+        raise UnsupportedError(missing)
+    return Path(spec.submodule_search_locations[0])
 
 
 class IreeTools:
@@ -43,10 +48,7 @@ class IreeTools:
         self._deadline = time.monotonic() + timeout_s
 
     def run(self, program: str, arguments: Sequence[str | Path]) -> None:
-        """Run `iree-compile` or `iree-opt`.
-
-        Raises `BuildError` with the first error that it reports, and `UnsupportedError` when the time is up.
-        """
+        """Run `iree-compile` or `iree-opt`."""
         tools = tools_folder()
         command = [str(tools / program), *map(str, arguments)]
         if program == "iree-compile":

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pandas
 import pytest
+from example_results import load
 from twin_counts import LEAST_FOUND, MOST_TOLD_APART, Count, counts
 
 from harness.bench.running.progress import PlainObserver
 from harness.bench.running.runner import run_experiment
 from harness.experiment.experiment import load_experiment
-from harness.results.loading import load
 
 EXPERIMENT = Path(__file__).parents[3] / "experiments" / "twins.toml"
 
@@ -42,7 +42,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "measurement.md"
 
 @pytest.mark.parametrize("run", sorted(REFERENCE.iterdir()), ids=lambda run: run.name)
 def test_the_page_tells_what_the_full_runs_showed(run: Path) -> None:
-    frame = load([run])
+    frame = load(run)
     busy = frame[frame["variant"] == "twin"]["busy"]
     twins, *slowed = counts(frame)
     machine = "one core busy" if busy.mean() > 0.5 else "quiet"

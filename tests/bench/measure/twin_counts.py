@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pandas
 
-from harness.results.loading import load
+from harness.results.loading import open_run
+from harness.results.run_folder import tables_of
 
 MOST_TOLD_APART = 0.05
 LEAST_FOUND = {False: {0.01: 0.5, 0.03: 0.9}, True: {0.01: 0.0, 0.03: 0.7}}
@@ -52,7 +53,7 @@ def counts(frame: pandas.DataFrame) -> list[Count]:
 
 
 def main(runs: Iterable[str]) -> None:
-    frame = load([Path(run) for run in runs])
+    frame = tables_of([open_run(Path(run)) for run in runs])
     for count in counts(frame):
         print(f"{count.name}: {count.excluding} of {count.all} ({100 * count.share:.1f} %)")
     compared = frame[frame["variant"].isin(["twin", "slowed-twin"])].copy()
