@@ -61,7 +61,10 @@ class RunFolder:
 
     @classmethod
     def create(cls, root: Path, experiment: str, manifest: Manifest) -> "RunFolder":
-        """Start a run: make `root/<experiment>/<UTC time>/`, lock it and write the manifest."""
+        """Start a run: make `root/<experiment>/<UTC time>/`, lock it and write the manifest.
+
+        Raises `InputError` when the folder cannot be written or `experiment` cannot be a folder's name.
+        """
         if experiment in ("", ".", "..") or Path(experiment).name != experiment:
             raise InputError(f"experiment name {experiment!r} cannot be a folder's name")
         path = _make_unique_folder(Path(root) / experiment, datetime.now(UTC).strftime(START_FORMAT))
@@ -76,11 +79,18 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path, place: Path | None = None) -> "RunFolder":
-        """Open an existing run; `place` is what a person knows it by, if not its folder."""
+        """Open an existing run; `place` is what a person knows it by, if not its folder.
+
+        Raises `InputError` when the path is no run folder, or its manifest cannot be read.
+        """
         return cls(Path(path), _read_manifest(Path(path)), place)
 
     def lock(self) -> None:
-        """Let nobody else write to this run until `release`, or until this process ends, however it ends."""
+        """Let nobody else write to this run until `release`, or until this process ends, however it ends.
+
+        The manifest is read again: another process may have gone on with the run until now.  Raises
+        `InputError` that says who writes to it, or why it cannot be locked or written.
+        """
         if self._lock is None:
             self._take_lock()
             self.manifest = _read_manifest(self.path)
@@ -259,6 +269,9 @@ def _read_manifest(folder: Path) -> Manifest:
             f"{folder}: results format {version}, this harness reads {FORMAT_VERSION}: rerun the experiment"
         )
     try:
+        built = texts.get("built")
+        if isinstance(built, dict):
+            texts["built"] = {**built, "source": content["built"].get("source")}
         return Manifest.model_validate({**texts, "source": content.get("source")})
     except ValidationError as error:
         raise InputError(f"{file}: not a manifest: {first_mistake(error)}") from error
