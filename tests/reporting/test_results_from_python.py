@@ -109,6 +109,9 @@ def test_several_panels_need_as_many_axes(write_run: WriteRun) -> None:
         harness.draw("throughput", run, ax=first)
     harness.draw("throughput", run, ax=drawing.axes)
     assert [axes.get_title() for axes in (first, second)] == ["full mask", "causal mask"]
+    assert first.get_ylim() != second.get_ylim()  # of another magnitude
+    first, second = Drawing().subplots(1, 2)
+    harness.draw("throughput", run, ax=[first, second], sharey=True)
     assert first.get_ylim() == second.get_ylim()
     first.clear()
     harness.draw("throughput", run, ax=first, where="causal")
