@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-LETTERS = 120
-"""Letters of size 1 that fit into an inch."""
+FILLED = 0.94
+"""Share of a line that letters fill when a text is broken: some are wider than others."""
 HEADING_SIZE = float(FONT_SIZES["axes.titlesize"])
 LEGEND_SIZE = float(FONT_SIZES["legend.fontsize"])
 TITLE_SIZE = float(FONT_SIZES["figure.titlesize"])
 LEFT_OF_PANELS = 0.6
 """Inches for the label and the ticks of a vertical axis."""
-HANDLE = 0.6
+HANDLE = 0.57
 """Inches of a legend's entry besides its text."""
 WITHOUT_DEVICE = {Status.EMULATED: "emulated", Status.BUILT: "built, not run"}
 """What a title says of rows whose target has no device here."""
@@ -208,18 +208,25 @@ def _share_scales(all_axes: Sequence[Axes], scales: Sequence[int], columns: int)
 
 
 def wrap(text: str, inches: float, size: float) -> str:
-    """Break a text that is wider than so many inches so that lines of letters of usual width are not."""
-    if inches_of(text, size) <= inches:
+    """Break a text that is wider than so many inches so that lines of its letters are about as wide."""
+    widest = inches_of(text, size)
+    if widest <= inches:
         return text
-    return "\n".join(textwrap.wrap(text, max(8, round(inches * LETTERS / size))))
+    return "\n".join(textwrap.wrap(text, max(8, int(FILLED * inches * len(text) / widest))))
 
 
 def inches_of(text: str, size: float) -> float:
     """Return how wide the longest line of a text is."""
-    from matplotlib.textpath import TextPath
+    from matplotlib.cbook import is_math_text
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
 
-    lines = filter(str.strip, text.split("\n"))
-    return max((TextPath((0, 0), line, size).get_extents().width for line in lines), default=0.0) / 72
+    font = FontProperties(size=size)
+    widths = [
+        text_to_path.get_text_width_height_descent(line, font, is_math_text(line))[0]
+        for line in text.split("\n")
+    ]
+    return max(widths) / 72
 
 
 def panel_inches(grid: PanelGrid, width: float) -> float:

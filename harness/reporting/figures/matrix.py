@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from harness.reporting.captions import forms_in_words
 from harness.reporting.figures.base import Figure, FigureSettings, NothingToDraw, Unreadable, choose_rows
 from harness.reporting.figures.layout import Panel, PanelGrid, inches_of, new_drawing, wrap
-from harness.reporting.figures.style import FONT_SIZES, paper_style
+from harness.reporting.figures.style import FONT_SIZES, STATUS_WORDS, paper_style
 from harness.reporting.frames import labels_in, shown_names, sort_key, varying
 from harness.system.status import FAILURES, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Hashable, Sequence
 
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-CELL_HEIGHT, CELL_STEP = 0.34, 0.1
+CELL_HEIGHT, CELL_STEP = 0.34, 0.05
 HEADER_HEIGHT = 0.45
-WIDEST_LABELS = 0.35
+WIDEST_LABELS = 0.28
 """Share of the width for the names of the series, which are wrapped if longer."""
-LINE_HEIGHT = 0.105
+LINE_HEIGHT = 0.1
 LEAST_SIZE = 6.0
 """Texts are no smaller than this: where a column has no room for them they stand upright."""
 MOST_ROWS = 60
@@ -43,6 +44,7 @@ LOOKS = {
     Status.UNSUPPORTED: "#e6e6e6",
 }
 """From best to worst; a cell has the colour of its worst status."""
+WORDS: Mapping[Status, str] = {status: str(status) for status in Status}
 ACCEPTED = {Status.PASSED: "✓", Status.EMULATED: "✓ emulated"}
 
 ColumnName = Literal["target", "dtype", "mask", "head_dim", "executor", "threads", "batch", "heads", "seq_q"]
@@ -86,13 +88,13 @@ class Matrix(Figure):
         inches = 0.92 * (settings.inches - inches_of_names) / len(places)
         headers, look = _headers(columns, places, inches)
         cells = _cells(rows, columns, places, labels)
-        height, angle = _height_and_angle([cell_text(counts) for counts in cells.values()], inches)
+        texts, height, angle = _fitted(list(cells.values()), inches)
         height = max(height, _inches_of_lines(names))
         above = HEADER_HEIGHT + max(inches_of(name, LEAST_SIZE) for name in headers) * bool(look["rotation"])
         grid = PanelGrid((Panel("", rows),))
         with paper_style(settings.font):
             drawing, (axes,) = new_drawing(grid, above + height * len(labels), titled, caption, notes=[NOTE])
-            _draw_cells(axes, cells, height if angle else inches, angle)
+            _draw_cells(axes, cells, texts, inches, angle)
             axes.set_xlim(0, len(places))
             axes.set_ylim(len(labels), 0)
             axes.set_xticks([index + 0.5 for index in range(len(places))], headers, **look)
@@ -108,14 +110,14 @@ def _places(frame: pd.DataFrame, columns: Sequence[str]) -> list[tuple[Hashable,
     return sorted(combinations, key=lambda values: [sort_key(value) for value in values])
 
 
-def cell_text(counts: Counter[Status]) -> str:
+def cell_text(counts: Counter[Status], words: Mapping[Status, str] = WORDS) -> str:
     """Return what a cell says, by the number of cases of each status."""
     if not FAILURES & set(counts) or len(counts) == 1:
         return ", ".join(
-            f"{counts[status]} {ACCEPTED.get(status, status)}" for status in Status if status in counts
+            f"{counts[status]} {ACCEPTED.get(status, words[status])}" for status in Status if status in counts
         )
     others = sorted(set(counts) - {Status.PASSED}, key=lambda status: (status not in FAILURES, str(status)))
-    return f"{', '.join(f'{counts[status]} {status}' for status in others)} / {sum(counts.values())}"
+    return f"{', '.join(f'{counts[status]} {words[status]}' for status in others)} / {sum(counts.values())}"
 
 
 def cell_look(counts: Counter[Status]) -> tuple[str, str]:
@@ -143,25 +145,22 @@ def _cells(
 
 
 def _draw_cells(
-    axes: Axes, cells: Mapping[tuple[int, int], Counter[Status]], inches: float, angle: int
+    axes: Axes,
+    cells: Mapping[tuple[int, int], Counter[Status]],
+    texts: Sequence[str],
+    inches: float,
+    angle: int,
 ) -> None:
-    """Draw the cells with their texts, whose lines are no longer than so many inches."""
     from matplotlib.patches import Rectangle
 
-    for (across, down), counts in cells.items():
+    for ((across, down), counts), text in zip(cells.items(), texts, strict=True):
         color, hatch = cell_look(counts)
         axes.add_patch(
             Rectangle((across, down), 1, 1, facecolor=color, hatch=hatch, edgecolor="white", lw=1.5)
         )
-        text = wrap(cell_text(counts), inches, LEAST_SIZE if angle else LABEL_SIZE)
-        look = {
-            "fontsize": LEAST_SIZE if angle else _size(text, inches),
-            "rotation": angle,
-            "linespacing": 1.0,
-        }
-        axes.text(
-            across + 0.5, down + 0.5, text, ha="center", va="center", **look, gid="cell", in_layout=False
-        )
+        words = axes.text(across + 0.5, down + 0.5, text, gid="cell", in_layout=False)
+        words.set(ha="center", va="center", linespacing=1.0, rotation=angle)
+        words.set_fontsize(LEAST_SIZE if angle else _size(text, inches))
 
 
 def _size(text: str, inches: float) -> float:
@@ -169,17 +168,17 @@ def _size(text: str, inches: float) -> float:
     return min(LABEL_SIZE, LABEL_SIZE * inches / inches_of(text, LABEL_SIZE))
 
 
-def _height_and_angle(texts: Sequence[str], inches: float) -> tuple[float, int]:
-    """Return how high rows are, and the angle of texts in cells: upright where columns are narrow."""
-    broken = [wrap(text, inches, LABEL_SIZE) for text in texts]
-    if all(_size(text, inches) >= LEAST_SIZE for text in broken):
-        return max(CELL_HEIGHT, _inches_of_lines(broken)), 0
-    height = CELL_HEIGHT
+def _fitted(cells: Sequence[Counter[Status]], inches: float) -> tuple[list[str], float, int]:
+    """Return the texts of cells, how high these are, and the angle of texts: upright in narrow columns."""
+    texts = [wrap(cell_text(counts), inches, LABEL_SIZE) for counts in cells]
+    if all(_size(text, inches) >= LEAST_SIZE for text in texts):
+        return texts, max(CELL_HEIGHT, _inches_of_lines(texts)), 0
+    height, short = CELL_HEIGHT, [cell_text(counts, STATUS_WORDS) for counts in cells]
     while True:
-        broken = [wrap(text, height, LEAST_SIZE) for text in texts]
-        is_narrow = _inches_of_lines(broken) <= max(inches, _inches_of_lines([""]))
-        if is_narrow and all(inches_of(text, LEAST_SIZE) < height for text in broken):
-            return height, 90
+        texts = [wrap(text, height, LEAST_SIZE) for text in short]
+        has_room = _inches_of_lines(texts) <= max(inches, _inches_of_lines([""]))
+        if has_room and all(inches_of(text, LEAST_SIZE) < height for text in texts):
+            return texts, height, 90
         height += CELL_STEP
 
 
