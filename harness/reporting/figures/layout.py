@@ -241,8 +241,8 @@ def add_to_heading(axes: Axes, text: str) -> None:
 
 def _beside_others(axes: Axes, title: str) -> str:
     """Return a title in lines no longer than axes and the room beside them are wide."""
-    inches = axes.bbox.width / axes.get_figure(root=True).dpi
-    return wrap(title, inches * AXES_AND_ROOM, axes.title.get_fontsize())
+    inches = axes.bbox.width / cast("Drawing", axes.get_figure(root=True)).dpi
+    return wrap(title, inches * AXES_AND_ROOM, float(axes.title.get_fontsize()))
 
 
 def write_log_ticks(axis: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from harness.reporting.captions import forms_in_words
 from harness.reporting.figures.base import Figure, FigureSettings, NothingToDraw, Unreadable, choose_rows
@@ -188,7 +188,7 @@ def _inches_of_lines(texts: Sequence[str]) -> float:
 
 def _headers(
     columns: Sequence[str], places: Sequence[tuple[Hashable, ...]], inches: float
-) -> tuple[list[str], dict[str, float]]:
+) -> tuple[list[str], dict[str, Any]]:
     """Return the names of the columns and their look: upright where else they would be too small to read."""
     forms = [
         [forms_in_words([column], [[value]])[0] for column, value in zip(columns, place, strict=True)]

@@ -16,16 +16,8 @@ FAR = 4.0
 """Published lines above so many times the highest measurement need a logarithmic scale."""
 NONE_MATCHES = "No published point is overlaid: each is of another dtype or mask than all rows."
 COLORS = (
-    "#5f5f5f",
-    "#8a5a83",
-    "#8c6d31",
-    "#3d7a80",
-    "#a05050",
-    "#4f6d9c",
-    "#6b7d2f",
-    "#b0708f",
-    "#7a4f2a",
-    "#2f6b4f",
+    *("#5f5f5f", "#8a5a83", "#8c6d31", "#3d7a80", "#a05050"),
+    *("#4f6d9c", "#6b7d2f", "#b0708f", "#7a4f2a", "#2f6b4f"),
 )
 """Of implementations; series of one differ in their markers and hatches."""
 

@@ -110,7 +110,7 @@ def sources(points: pd.DataFrame) -> str:
         devices = of_source.groupby(["device", "version"], sort=False)["implementation"].unique()
         measured = [
             ", ".join(filter(None, [f"{device}: {' · '.join(of_device)}", version]))
-            for (device, version), of_device in devices.items()
+            for device, version, of_device in devices.reset_index().itertuples(index=False, name=None)
         ]
         names.append(f"{source} ({_shortened(measured, MOST_DEVICES, 'device')})")
     return (
