@@ -28,7 +28,7 @@ from harness.reporting.panel_tables import (
     PanelTable,
     marks_explained,
     panel_tables,
-    paper_grid,
+    paper_grids,
     rich_panel,
 )
 from harness.reporting.published.alone import published_alone
@@ -217,7 +217,7 @@ def _write(
         write_text(text, tables)
         write_text(
             folder / SUMMARY_LATEX,
-            "".join(f"{line}\n" for line in summary_latex(paper_grid(named.frame), summary)),
+            "".join(f"{line}\n" for line in summary_latex(paper_grids(named.frame), summary)),
         )
         write_text(folder / RESULTS_CSV, full_csv(runs.frame))
         drawn = draw_figures(runs, wanted, folder, formats, overlaid=overlaid, has_others=True)
