@@ -170,6 +170,9 @@ def with_assignments(kept: Mapping[str, Any], assignments: Sequence[str], figure
     for text in assignments:
         with mistakes.gathered():
             _assign(settings, text, figure)
+    if mistakes.lines:
+        with mistakes.gathered():
+            parse_settings(figure, settings)
     mistakes.require_none()
     return settings
 
