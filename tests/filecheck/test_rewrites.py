@@ -92,8 +92,11 @@ def split_in_kernels(module: ir.Module, kernels: str) -> None:
     """Split the function; the tile that a kernel leaves is marked with its name, but for the last one's."""
     *names, last = kernels.split(",")
     tiles = [marked(module, name)[0].results[0] for name in names]
-    made = [Kernel(name, HandedOn(tile, "scores")) for name, tile in zip(names, tiles, strict=True)]
-    split_grid(module.body.operations[0], [*made, Kernel(last)], ("query", "key"))
+    made = [
+        Kernel(name, (HandedOn(tile, "scores", ("query", "key")),))
+        for name, tile in zip(names, tiles, strict=True)
+    ]
+    split_grid(module.body.operations[0], [*made, Kernel(last)])
 
 
 def distribute(module: ir.Module, names: str, kept: str) -> None:

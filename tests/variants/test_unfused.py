@@ -1,0 +1,90 @@
+"""What the kernels of `unfused` for GPUs keep in memory between them, and how they go over it."""
+
+import pytest
+from mlir import ir
+from sweeps import sweep
+
+from harness import plugins
+from harness.codegen.costs.costs import Costs, total
+from harness.codegen.costs.counter import count
+from harness.codegen.dialect.context import mlir_context
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case, ParameterValue
+from harness.system.errors import UnsupportedError
+from harness.targets.lowering.vectorize import hoist_from_innermost_loops, vectorize
+
+TARGETS = ("cuda:sm_80", "rocm:gfx942", "xegpu:bmg")
+PROBLEM = AttentionProblem(heads=2, seq_q=128, seq_kv=256, head_dim=64, dtype="f16")
+STATISTICS_BYTES = 16
+"""Of each row: its maximum and its total, written and read."""
+
+
+def kernels(target: str, problem: AttentionProblem = PROBLEM, **params: ParameterValue) -> ir.Module:
+    case = Case(problem=problem, variant="unfused", target=target, params=params)
+    return plugins.variant("unfused").kernels(case)
+
+
+def traffic(target: str, problem: AttentionProblem = PROBLEM, **params: ParameterValue) -> Costs:
+    """Return what kernels move once their tiles are vectors, which lanes hold."""
+    with mlir_context():
+        module = kernels(target, problem, **params)
+        vectorize(module)
+        hoist_from_innermost_loops(module)
+        return total(count(module))
+
+
+def bytes_of_scores(costs: Costs, problem: AttentionProblem) -> int:
+    """Return the bytes that are moved of the score matrix and of the probabilities, statistics aside."""
+    moved = sum(traffic.read + traffic.written for traffic in costs.workspace.values())
+    return moved - STATISTICS_BYTES * problem.heads * problem.seq_q
+
+
+@pytest.mark.parametrize(
+    ("dtype", "params", "bytes_of_element"),
+    [("f16", {}, 8), ("bf16", {}, 8), ("f16", {"scores": "f32"}, 12), ("f32", {}, 16)],
+)
+@pytest.mark.parametrize("target", sweep(TARGETS, but=["cuda:sm_80"]))
+def test_scores_and_probabilities_are_written_and_read_once(
+    target: str, dtype: str, params: dict, bytes_of_element: int
+) -> None:
+    problem = PROBLEM.model_copy(update={"dtype": dtype})
+    costs = traffic(target, problem, tile_q=128, **params)
+    assert bytes_of_scores(costs, problem) == bytes_of_element * 2 * 128 * 256
+
+
+def test_an_exponential_is_computed_once_for_each_score() -> None:
+    rows, scores = 2 * 128, 2 * 128 * 256
+    assert scores <= traffic("cuda:sm_80").exp <= scores + 2 * rows
+
+
+@pytest.mark.parametrize(
+    ("fields", "params", "expected"),
+    [
+        ({}, {}, "f16"),
+        ({"dtype": "bf16"}, {}, "bf16"),
+        ({"bias": True}, {}, "f32"),
+        ({"scale": 1e12}, {}, "f32"),
+        ({"scale": 1e12}, {"scores": "input"}, "f16"),
+        ({}, {"scores": "f32"}, "f32"),
+    ],
+)
+def test_scores_that_may_be_large_are_f32(fields: dict, params: dict, expected: str) -> None:
+    problem = PROBLEM.model_copy(update=fields)
+    with mlir_context():
+        scores = kernels("cuda:sm_80", problem, **params).body.operations[0]
+        buffers = {
+            ir.StringAttr(ir.DictAttr(attributes)["harness.buffer"]).value: str(kind.element_type)
+            for attributes, kind in zip(scores.arg_attrs, scores.type.inputs, strict=True)
+        }
+    assert (buffers["scores"], buffers["maximum"]) == (expected, "f32")
+    chosen = plugins.variant("unfused").chosen(
+        Case(problem=problem, variant="unfused", target="cuda:sm_80", params=params)
+    )
+    assert chosen.get("scores") == (None if params else "f32" if expected == "f32" else "input")
+
+
+def test_whole_rows_of_scores_are_f32() -> None:
+    case = Case(problem=PROBLEM, variant="unfused", target="cpu", params={"scores": "input"})
+    with pytest.raises(UnsupportedError, match="scores=input: kernels for cpu keep whole rows"):
+        plugins.variant("unfused").source(case)
+    assert "scores" not in plugins.variant("unfused").chosen(case.model_copy(update={"params": {}}))
