@@ -22,8 +22,8 @@ class UnfusedParameters(TileParameters):
 
     scores: ScoreType | None = Field(default=None)
     """Type of scores in memory between kernels that go over them tile by tile: `input`, that of Q, K and V,
-    as library code has it; `f32`, chosen where a bias or a scale above 1 can make scores too large for f16.
-    Kernels that hold whole rows keep them in f32, and probabilities overwrite them."""
+    as library code has it; `f32`, chosen where a bias or a scale above 1 can make them too large for f16, or
+    their log-sum-exp is an output.  Kernels that hold whole rows have f32, where probabilities then lie."""
 
 
 class Unfused(GeneratedVariant):
@@ -72,8 +72,9 @@ def _parameter(parameters: TileParameters) -> ScoreType | None:
 
 
 def _score_type(problem: AttentionProblem, parameters: TileParameters) -> ScoreType:
-    """Return the type of scores in memory."""
-    return _parameter(parameters) or ("f32" if problem.bias or abs(problem.scale) > 1 else "input")
+    """Return the type of scores in memory: f32 where the other has too little range or precision."""
+    is_wide = problem.bias or problem.log_sum_exp or abs(problem.scale) > 1
+    return _parameter(parameters) or ("f32" if is_wide else "input")
 
 
 def _of_whole_rows(tiling: Tiling) -> list[Step]:

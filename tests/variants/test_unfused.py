@@ -64,11 +64,12 @@ def test_an_exponential_is_computed_once_for_each_score() -> None:
         ({"dtype": "bf16"}, {}, "bf16"),
         ({"bias": True}, {}, "f32"),
         ({"scale": 1e12}, {}, "f32"),
+        ({"log_sum_exp": True}, {}, "f32"),
         ({"scale": 1e12}, {"scores": "input"}, "f16"),
         ({}, {"scores": "f32"}, "f32"),
     ],
 )
-def test_scores_that_may_be_large_are_f32(fields: dict, params: dict, expected: str) -> None:
+def test_scores_that_f16_does_not_suffice_for_are_f32(fields: dict, params: dict, expected: str) -> None:
     problem = PROBLEM.model_copy(update=fields)
     with mlir_context():
         scores = kernels("cuda:sm_80", problem, **params).body.operations[0]
