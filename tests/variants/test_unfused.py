@@ -1,6 +1,9 @@
 """What the kernels of `unfused` for GPUs keep in memory between them, and how they go over it."""
 
+import re
+
 import pytest
+from emulated_runs import assert_right_on_emulator, built, text
 from mlir import ir
 from sweeps import sweep
 
@@ -89,3 +92,29 @@ def test_whole_rows_of_scores_are_f32() -> None:
     with pytest.raises(UnsupportedError, match="scores=input: kernels for cpu keep whole rows"):
         plugins.variant("unfused").source(case)
     assert "scores" not in plugins.variant("unfused").chosen(case.model_copy(update={"params": {}}))
+
+
+def test_each_access_to_scores_and_probabilities_takes_16_bytes() -> None:
+    assembly = text(*built(PROBLEM, "cuda:sm_80", "unfused"), "assembly")
+    scores, softmax, values = re.split(r"\.entry", assembly)[1:]
+    accesses = {
+        name: set(re.findall(r"\b(?:ld|st)\.global\S*|cp\.async\.c[ag]\S*", kernel))
+        for name, kernel in (("scores", scores), ("softmax", softmax), ("values", values))
+    }
+    statistics = {"ld.global.b32", "st.global.b32"}
+    assert accesses["scores"] - statistics == {"cp.async.cg.shared.global", "st.global.v4.b32"}
+    assert accesses["softmax"] - statistics == {"ld.global.v4.b32", "st.global.v4.b32"}
+    assert accesses["values"] - statistics == {"cp.async.cg.shared.global", "st.global.v4.b32"}
+
+
+@pytest.mark.parametrize(("tiles", "staged"), [({}, 2), ({"tile_q": 128, "tile_kv": 256}, 1)])
+def test_probabilities_pass_through_shared_memory_that_has_room_for_them(tiles: dict, staged: int) -> None:
+    problem = PROBLEM.model_copy(update={"seq_kv": 512})
+    stage = text(*built(problem, "cuda:sm_86", "unfused", **tiles), "staged")
+    assert stage.split("@values")[1].count("memref.alloc()") == staged
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_lengths_that_no_tile_divides_are_right(target: str) -> None:
+    problem = PROBLEM.model_copy(update={"seq_q": 77, "seq_kv": 139, "causal": True})
+    assert_right_on_emulator(*built(problem, target, "unfused"))
