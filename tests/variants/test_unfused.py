@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from codegen.payloads.ir_checks import check_ir
 from emulated_runs import assert_right_on_emulator, built, text
 from mlir import ir
 from sweeps import sweep
@@ -21,10 +22,34 @@ PROBLEM = AttentionProblem(heads=2, seq_q=128, seq_kv=256, head_dim=64, dtype="f
 STATISTICS_BYTES = 16
 """Of each row: its maximum and its total, written and read."""
 
+FORM = """
+// CHECK: func.func @scores({{.*}}"scores"{{.*}}"maximum"
+// CHECK: scf.for {{.*}} -> (tensor<64xf32>, tensor<64x256xf16>)
+// CHECK: arith.truncf
+// CHECK: arith.maximumf
+// CHECK: func.func @softmax({{.*}}"scores"{{.*}}"maximum"{{.*}}"probabilities"{{.*}}"total"
+// CHECK-NOT: arith.maximumf
+// CHECK: scf.for {{.*}} -> (tensor<64xf32>, tensor<64x256xf16>)
+// CHECK: math.exp2
+// CHECK: arith.addf
+// CHECK: arith.truncf
+// CHECK-NOT: math.exp2
+// CHECK: func.func @values({{.*}}"probabilities"{{.*}}"total"
+// CHECK: scf.for {{.*}} -> (tensor<64x64xf32>)
+// CHECK-NOT: scf.for
+// CHECK: arith.divf
+"""
+"""Maxima come with the scores, totals with the probabilities, and division after the product with V."""
+
 
 def kernels(target: str, problem: AttentionProblem = PROBLEM, **params: ParameterValue) -> ir.Module:
     case = Case(problem=problem, variant="unfused", target=target, params=params)
     return plugins.variant("unfused").kernels(case)
+
+
+def test_each_kernel_goes_over_the_keys_once() -> None:
+    with mlir_context():
+        check_ir(kernels("cuda:sm_80"), FORM)
 
 
 def traffic(target: str, problem: AttentionProblem = PROBLEM, **params: ParameterValue) -> Costs:
