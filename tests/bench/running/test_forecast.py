@@ -6,7 +6,7 @@ import pytest
 from example_results import example_manifest
 
 from harness import plugins
-from harness.bench.running.forecast import Durations, Forecast
+from harness.bench.running.forecast import Durations, Forecast, what_is_emulated
 from harness.bench.running.time_spent import BUILD, CHECK, START_UP, TimeSpent
 from harness.experiment.experiment import Experiment
 
@@ -48,6 +48,20 @@ def test_what_a_run_took_is_the_next_forecast() -> None:
     assert forecast(problem={"seq": [64], "heads": 1, "head_dim": 16}).seconds == pytest.approx(
         5 + 4 + 8 + 5, abs=0.1
     )
+
+
+def test_what_the_emulator_is_not_asked_for_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(plugins.target("cuda")), "why_no_device", lambda self, chip: "no driver")
+    changes = {"targets": ["cuda:sm_80", "cpu"], "problem": {"seq": [64, 4096], "heads": 8, "head_dim": 64}}
+    experiment = Experiment.model_validate(EXPERIMENT | changes)
+    assert what_is_emulated(experiment, experiment.cases()) == (
+        "4 cases without a device here: 2 with more than 4 GFLOP (limits.emulated_gflop) are built and not "
+        "run, the emulator checks what it can of the other 2"
+    )
+    more = experiment.model_copy(
+        update={"limits": experiment.limits.model_copy(update={"emulated_gflop": 100})}
+    )
+    assert what_is_emulated(more, more.cases()) is None
 
 
 def test_how_long_an_emulator_takes_only_an_earlier_run_tells(monkeypatch: pytest.MonkeyPatch) -> None:
