@@ -39,7 +39,7 @@ _TOKEN = re.compile(
     | (?P<name>    [%@!\#$] (?: "[^"]*" | [-\w.$]+ ))
     | (?P<bits>    f?0x[HRKLM]?[0-9A-Fa-f]+)
     | (?P<number>  [-+]? \d+ \. \d* (?: [eE][-+]?\d+ )?)
-    | (?P<special> [-+] (?: inf | qnan | nan ) \b)
+    | (?P<special> [-+] (?: inf | qnan | nan (?: \( 0x[0-9A-Fa-f]+ \) )? ) (?! \w))
     | (?P<integer> [-+]? \d+ (?! \w))
     | (?P<word>    [A-Za-z_$.][-\w.$]*)
     | (?P<space>   [ \t\r]+)
@@ -115,11 +115,23 @@ def _spell(token: Token, element: str | None) -> str:
         return bit_pattern(element, float(token.text))
     if token.kind == "special":
         sign = -1.0 if token.text.startswith("-") else 1.0
+        if token.text.endswith(")"):
+            return bit_pattern(element, _nan(element, token.text))
         return bit_pattern(element, math.copysign(math.inf if "inf" in token.text else math.nan, sign))
     if token.kind == "bits" and token.text.startswith("f0x"):
         dtype = np.dtype(FLOAT_TYPES[element])
         return bit_pattern(element, np.array(int(token.text[3:], 16), f"u{dtype.itemsize}").view(dtype)[()])
     return token.text
+
+
+def _nan(element: str, text: str) -> np.generic:
+    """Return the quiet NaN of a sign and a payload, `+nan(0x3F)`."""
+    dtype = np.dtype(FLOAT_TYPES[element])
+    word = np.dtype(f"u{dtype.itemsize}")
+    sign = (text[0] == "-") << (8 * dtype.itemsize - 1)
+    quiet = int(np.array(np.nan, dtype).view(word)) & ~(1 << (8 * dtype.itemsize - 1))
+    number: np.generic = np.array(sign | quiet | int(text[len("+nan(") : -1], 16), word).view(dtype)[()]
+    return number
 
 
 def _triple(quoted: str) -> str:

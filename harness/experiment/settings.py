@@ -136,3 +136,6 @@ class LimitSettings(FrozenModel):
 
     It holds for each process by itself: what a worker starts, such as a compiler, may take as much again.
     """
+    emulated_gflop: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 4.0
+    """Operations of a case, in 10⁹, that the emulator takes up; code that executes more is built, and not run
+    without a device.  The emulator does about one in a second on a core."""

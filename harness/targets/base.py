@@ -15,6 +15,7 @@ from harness.codegen.bounds.loop_model import Unmodelled
 from harness.plugins import chip_of as chip_of
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
+from harness.system.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from mlir import ir
@@ -154,7 +155,7 @@ class Target(ABC):
         """Return the tile sizes that suit chip and problem, for what a variant's parameters leave open."""
 
     def tiles_keys(self, case: Case) -> bool:
-        """Return whether `compile` tiles a case's keys itself, and so takes kernels that have a grid only."""
+        """Return whether `compile` tiles a case's keys itself: it takes kernels with a grid, unmasked."""
         return False
 
     def sizes_for(self, case: Case) -> TileSizes:
@@ -162,6 +163,8 @@ class Target(ABC):
 
         Raises `UnsupportedError` for tiles that the target cannot have with these options.
         """
+        if case.params.get("warps") is not None:
+            raise UnsupportedError(f"warps: chosen on GPUs only, not for {self.name}")
         return self.tile_sizes(chip_of(case.target), case.problem)
 
     def numbers_longest_first(self, case: Case) -> bool:

@@ -65,7 +65,8 @@ class Flash(GeneratedVariant):
         if plugins.target(case.target).tiles_keys(case):
             if isinstance(splits, int) and splits > 1:
                 raise UnsupportedError(f"{case.target} goes over the keys in one part with these options")
-            return tiling
+            unmasked = tiling.problem.model_copy(update={"causal": False})
+            return replace(tiling, problem=unmasked, original_problem=unmasked)
         if not isinstance(splits, int):
             splits = key_splits(case, tiling.grid_points, tiling.key_tiles)
         return replace(tiling, key_splits=min(splits, tiling.key_tiles))

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -45,6 +45,8 @@ class TileParameters(Parameters):
     """Query rows of a tile."""
     tile_kv: int | None = Field(default=None, ge=1, le=4096)
     """Keys of a tile."""
+    warps: Literal[1, 2, 4, 8, 16] | None = None
+    """Warps of a workgroup, on GPUs, each with rows of a tile of queries."""
     grid_order: GridOrder | None = None
     """How the points of a grid are numbered, which is how they start: `longest-first`, where the length of
     their loops depends on the point, as under a causal mask; `row-major`, head by head."""

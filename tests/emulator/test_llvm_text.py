@@ -84,6 +84,11 @@ def test_words_for_no_number(word):
     assert bits >> 31 == int(word.startswith("-"))
 
 
+def test_a_nan_with_a_payload_keeps_it():
+    assert bits_in_llvm("bfloat", "+nan(0x3F)") == 0x7FFF
+    assert bits_in_llvm("half", "-nan(0x1)") == 0xFE01
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 
 from harness.experiment.experiment import Experiment, load_experiment
+from harness.experiment.experiment_file import text_of, toml_of
+from harness.experiment.profiles import profile_names
+from harness.plugins import name_of
 from harness.problem.distributions import DISTRIBUTIONS
-from harness.reporting.published.points import published_points
+from harness.reporting.published.points import PROBLEM, published_points
 from harness.targets.rocm import chips as rocm_chips
 from harness.targets.xegpu import chips as xegpu_chips
 
@@ -152,6 +155,37 @@ def test_a_recipe_has_a_profile_that_a_processor_does_in_minutes(name: str) -> N
     assert "cpu" in {case.target for case in cases}
     assert "cpu" not in {case.target for case in shipped(name).cases()}
     assert max(case.problem.flops() for case in cases) < 10e9
+
+
+VENDOR_OF = {"NVIDIA": "cuda", "AMD": "rocm", "Intel Xeon": "cpu", "Intel": "xegpu"}
+"""The target of a published point, by the beginning of its device's name."""
+
+
+def test_every_published_point_is_of_a_shipped_experiment_for_its_device() -> None:
+    problems: dict[str, set[tuple[object, ...]]] = {target: set() for target in VENDOR_OF.values()}
+    for path in FOLDER.glob("*.toml"):
+        for name in (None, *profile_names(toml_of(text_of(path), path))):
+            for case in load_experiment(path, name).cases():
+                of_target = problems[name_of(case.target)]
+                if case.problem.seq_q == case.problem.seq_kv:
+                    of_target.add(tuple(getattr(case.problem, field) for field in PROBLEM))
+    points = published_points()
+    unmatched = [
+        f"{device}: {point}"
+        for device, *point in points[["device", *PROBLEM]].itertuples(index=False, name=None)
+        if tuple(point) not in problems[next(t for v, t in VENDOR_OF.items() if device.startswith(v))]
+    ]
+    assert not unmatched, "\n".join(dict.fromkeys(unmatched))
+
+
+@pytest.mark.parametrize("name", ["gpu_sweep", "fa_forward", "tile_and_fuse", "published"])
+def test_what_times_gpus_has_a_profile_for_each_vendor(name: str) -> None:
+    own = {name_of(case.target) for case in shipped(name).cases()}
+    profiles = {
+        vendor: {name_of(case.target) for case in profile(name, vendor).cases()}
+        for vendor in ("rocm", "xegpu")
+    }
+    assert (own, profiles) == ({"cuda"}, {"rocm": {"rocm"}, "xegpu": {"xegpu"}})
 
 
 def test_the_papers_problems_and_the_talks_have_published_points() -> None:

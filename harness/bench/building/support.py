@@ -118,6 +118,31 @@ def _usable(kind: str) -> Iterator[str]:
 
 
 def alternatives(case: Case) -> list[str]:
-    """Return the other variants that say they support a case's problem on its target."""
-    others = (name for name in plugins.suggested("variant") if name != case.variant)
-    return [name for name in others if plugins.supports(name, case.problem, case.target)]
+    """Return the other variants that can build a case's problem with the options of its target.
+
+    Where none can, those that can without these options, which is then said.
+    """
+    without = case.model_copy(update={"target_options": {}})
+    for changed, suffix in ((case, ""), (without, f" without {_options(case)}")):
+        names = plugins.suggested("variant")
+        able = [name for name in names if _can(changed, name) and (suffix or name != case.variant)]
+        if able or not case.target_options:
+            return [f"{name}{suffix}" for name in able]
+    return []
+
+
+def _can(case: Case, variant: str) -> bool:
+    """Return whether a variant with parameters of its own says that it can build a case."""
+    other = case.model_copy(update={"variant": variant, "params": {}})
+    try:
+        with plugins.asked("variant", variant, WHAT):
+            require_supported(other)
+            plugins.variant(variant).chosen(other)
+            plugins.variant(variant).stages_of(other)
+    except HarnessError:
+        return False
+    return True
+
+
+def _options(case: Case) -> str:
+    return " ".join(f"{name}={value}" for name, value in case.target_options.items())

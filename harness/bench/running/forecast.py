@@ -153,6 +153,23 @@ def _about(seconds: float) -> str:
     return f"about {seconds:.0f} s" if seconds < 90 else f"about {seconds / 60:.0f} min"
 
 
+def what_is_emulated(experiment: Experiment, cases: Sequence[Case]) -> str | None:
+    """Return a line that says what of the cases can be checked here without a device.
+
+    None where all is emulated, or has a device.
+    """
+    emulated = [case for case in cases if _is_emulated(case)]
+    most = experiment.limits.emulated_gflop
+    large = [case for case in emulated if case.problem.flops() > most * 1e9]
+    if not large:
+        return None
+    return (
+        f"{counted(len(emulated), 'case')} without a device here: "
+        f"{len(large)} with more than {most:g} GFLOP (limits.emulated_gflop) are built and not run, "
+        f"the emulator checks what it can of the other {len(emulated) - len(large)}"
+    )
+
+
 def _is_emulated(case: Case) -> bool:
     """Return whether a case's code is emulated, or only built, for want of a device."""
     wanted = wanted_executor(case)

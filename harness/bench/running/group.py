@@ -5,12 +5,16 @@ from contextlib import ExitStack
 
 from harness.bench.row_maker import CaseRecord
 from harness.bench.running.check_pool import TIMED_EXECUTORS, CheckPool
+from harness.bench.running.checking import EMULATOR
 from harness.bench.running.context import RunContext
 from harness.bench.running.group_timing import GroupTiming
 from harness.bench.running.time_spent import BUILD, CHECK
 from harness.bench.workers.process import WorkerFailure, WorkerProcess
 from harness.problem.case import Case
 from harness.system.status import Status
+
+GIGA = 1e-9
+"""Operations in GFLOP."""
 
 
 class GroupRun:
@@ -74,7 +78,10 @@ class GroupRun:
             return False
         if row.executor in TIMED_EXECUTORS and row.device not in (None, record.device):
             return False  # what a bundle holds has one key on all machines
-        if row.status in (Status.TIMED_OUT, Status.OUT_OF_MEMORY) and self._context.has_other_limits:
+        if (
+            row.status in (Status.TIMED_OUT, Status.OUT_OF_MEMORY, Status.BUILT)
+            and self._context.has_other_limits
+        ):
             return False
         if row.checked_inputs not in (None, self._context.experiment.check_of(record.case).inputs):
             return False
@@ -99,8 +106,24 @@ class GroupRun:
         for record, failure in self._built(self._unfinished()):
             if failure is not None:
                 self._fail(record, failure)
-            elif record.executor == "none":
+                continue
+            self._leave_unemulated(record)
+            if record.executor == "none":
                 self._context.finish(record, self._context.row_maker.success(record, Status.BUILT))
+
+    def _leave_unemulated(self, record: CaseRecord) -> None:
+        """Let nothing run code that would take the emulator too long."""
+        artifact, most = record.artifact, self._context.experiment.limits.emulated_gflop
+        if artifact is None or artifact.executor != EMULATOR:
+            return
+        gflop = (artifact.metrics.flops_executed or record.case.problem.flops()) * GIGA
+        if gflop > most:
+            reason = (
+                f"without a device: {gflop:.3g} GFLOP, and the emulator takes up {most:g} at most; "
+                "limits.emulated_gflop says how many"
+            )
+            nothing = {"executor": "none", "loader": "", "why_not_run": reason}
+            record.artifact = artifact.model_copy(update=nothing)
 
     def _fail(self, record: CaseRecord, failure: WorkerFailure) -> None:
         """Journal why a case has no code: what is refused before it has a key was not built at all."""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from harness.bench.running.bundle import Bundle
 from harness.bench.running.context import RunContext, RunSettings
-from harness.bench.running.forecast import Forecast
+from harness.bench.running.forecast import Forecast, what_is_emulated
 from harness.bench.running.group import GroupRun
 from harness.bench.running.progress import Observer
 from harness.bench.running.resuming import progress_of, run_to_resume
@@ -113,6 +113,9 @@ def _forecast(context: RunContext, cases: Sequence[Case]) -> Forecast | None:
     if context.earlier:
         return None
     settings = context.settings
+    emulated = what_is_emulated(context.experiment, cases)
+    if emulated is not None:
+        context.observer.message(emulated)
     manifest = context.folder.manifest
     forecast = Forecast.of(context.experiment, cases, manifest, timed=settings.timed, jobs=settings.jobs)
     context.observer.message(forecast.line())

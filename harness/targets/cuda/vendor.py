@@ -77,6 +77,7 @@ def nvidia_vendor(chip: str) -> Vendor:
         long_row_bytes=512,  # head_dim 128 in 16 bits, or 64 in 32
         most_operand_registers=64,  # 64 keys of head_dim 64 in 16 bits; with 128 the model prefers steps
         spares_masked_loops=capability(chip)[0] < HOPPER,
+        sums_in_halves=True,
         staging=ASYNCHRONOUS_COPIES,
         shared_memory=SHARED_MEMORY,
         code_generation=_code_generation,

@@ -26,14 +26,18 @@ class DeviceError(HarnessError):
     """A driver refused a call, or a kernel failed on the device."""
 
 
-class DeviceMemory(Protocol):
+class Fillable(Protocol):
+    """Memory of a device, as what empties caches needs it."""
+
+    def fill(self, byte: int) -> None:
+        """Set every byte, before what is enqueued next."""
+
+
+class DeviceMemory(Fillable, Protocol):
     """An allocation, freed with its object."""
 
     def write(self, array: np.ndarray) -> None:
         """Copy a contiguous array of the allocation's size to the device."""
-
-    def fill(self, byte: int) -> None:
-        """Set every byte, before what is enqueued next."""
 
     def read(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
         """Return a copy of the contents."""

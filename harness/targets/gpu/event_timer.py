@@ -6,7 +6,7 @@ from collections.abc import Callable
 from harness.artifact.bound_call import Sample
 from harness.artifact.device_facts import DeviceFacts
 from harness.targets.gpu.clocks import Clocks
-from harness.targets.gpu.driver import CallGraphs, DeviceMemory, Enqueue, Events
+from harness.targets.gpu.driver import CallGraphs, Enqueue, Events, Fillable
 
 FLUSHED_CACHES = 2
 """Sizes of the last-level cache that are written before each call: nothing of an earlier call is left."""
@@ -29,7 +29,7 @@ class EventTimer:
     apart: the time of a call on an idle device less its time by events.
     """
 
-    def __init__(self, events: Events, caches: DeviceMemory, clocks: Clocks) -> None:
+    def __init__(self, events: Events, caches: Fillable, clocks: Clocks) -> None:
         """Take the device's events, memory of `FLUSHED_CACHES` times its last-level cache, and its clocks."""
         self._events = events
         self._caches = caches

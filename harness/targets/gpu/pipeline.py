@@ -8,8 +8,10 @@ from mlir import ir
 
 from harness.codegen.ir.walk import functions_of
 from harness.codegen.layouts.analysis import LayoutAnalysis
+from harness.codegen.layouts.distribution.reductions import exchange_in_pairs
 from harness.codegen.layouts.partial_sums import defer_row_sums
 from harness.targets.base import OBJECT, Stage
+from harness.targets.gpu.half_sums import add_up_in_halves
 from harness.targets.gpu.kept_tiles import keep_in_shared_memory
 from harness.targets.gpu.kernel_build import KernelBuild, on_module, verified_text
 from harness.targets.gpu.kernel_function import distribute_kernel, gpu_module
@@ -53,6 +55,15 @@ def to_llvm_ir(vendor: Vendor) -> tuple[Stage, ...]:
             "matrix-operands",
             "products take their operands in the type that is stored",
             on_module(narrow_matrix_operands),
+        ),
+        Stage(
+            "half-sums",
+            "the product with V adds up in f16, where an option asks for it",
+            _on_kernels(
+                lambda kernel, build: add_up_in_halves(kernel),
+                lambda build: build.strategy.output_sums == "f16",
+                simplifies=True,
+            ),
         ),
         Stage(
             "staged",
@@ -99,6 +110,14 @@ def to_llvm_ir(vendor: Vendor) -> tuple[Stage, ...]:
         ),
         Stage("laid-out", "layouts of vectors as attributes, and the conflicts between them", _lay_out),
         Stage("partial-sums", "lanes add up their parts of a row's sum after the loop", _defer_sums),
+        Stage(
+            "packed-exchange",
+            "lanes exchange numbers of two rows at once, in f16, where an option asks for it",
+            _on_kernels(
+                lambda kernel, build: exchange_in_pairs(kernel),
+                lambda build: build.strategy.row_exchange == "packed-f16",
+            ),
+        ),
         Stage("distributed", "what one lane does: matrix instructions, shuffles, copies", _distribute),
         Stage("just-in-time", "what a step of a product needs stands just before it", _order_by_need),
         *vendor.code_generation().lowering,

@@ -14,6 +14,8 @@ OutputStores = Literal["wide", "direct"]
 OperandLoads = Literal["one-step", "several-steps"]
 ProductOrder = Literal["by-step", "by-fragment"]
 Prefetches = Literal["next-tile", "none"]
+OutputSums = Literal["f32", "f16"]
+RowExchange = Literal["f32", "packed-f16"]
 
 
 class GpuOptions(TargetOptions):
@@ -38,6 +40,10 @@ class GpuOptions(TargetOptions):
     needs stands just before it; `by-fragment`: one fragment after another, and tile after tile."""
     prefetches: Prefetches | None = None
     """Whether loops ask for the tiles of K and V of their next iteration, where lanes read them directly."""
+    output_sums: OutputSums | None = None
+    """What the product with V adds up in, f32 where not set; f16 takes half the registers, rounds more."""
+    row_exchange: RowExchange | None = None
+    """How lanes exchange numbers of rows, in f32 where not set; `packed-f16` has two rows in a register."""
 
 
 DEFAULT = GpuOptions(query_operand="registers", staging_slots=2, output_stores="wide")
@@ -70,7 +76,18 @@ def choose(tile: WorkgroupTile, options: GpuOptions) -> GpuOptions:
         operand_loads=options.operand_loads or ("one-step" if is_full else "several-steps"),
         product_order=options.product_order or ("by-step" if _goes_by_step(tile, is_full) else "by-fragment"),
         prefetches=_prefetches(tile.vendor, options),
+        output_sums=_output_sums(tile, options),
+        row_exchange=options.row_exchange,
     )
+
+
+def _output_sums(tile: WorkgroupTile, options: GpuOptions) -> OutputSums | None:
+    dtype, chip = tile.problem.dtype, tile.vendor.chip
+    if options.output_sums == "f16" and not (dtype == "f16" and tile.vendor.sums_in_halves):
+        raise UnsupportedError(
+            f"output_sums=f16: no matrix instruction of {chip} adds up {dtype} in f16 here"
+        )
+    return options.output_sums
 
 
 def _prefetches(vendor: Vendor, options: GpuOptions) -> Prefetches | None:

@@ -3,9 +3,11 @@ from IREE; a device or the emulator runs it."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from harness import plugins
 from harness.artifact.artifact import EMULATING, Artifact
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from mlir import ir
 
     from harness.targets.gpu.vendor import Vendor
+    from harness.targets.gpu.workgroup import Workgroup
 
 
 class GpuTarget(Target):
@@ -107,6 +110,19 @@ class GpuTarget(Target):
 
         return Workgroup(self.vendor(self.chip(chip)), problem).sizes
 
+    def sizes_for(self, case: Case) -> TileSizes:
+        """Return tiles that a case's warps share."""
+        return self._workgroup(case).sizes
+
+    def _workgroup(self, case: Case) -> "Workgroup":
+        """Return the workgroup of a case, with the warps that it asks for."""
+        from harness.targets.gpu.workgroup import Workgroup
+
+        vendor, warps = self.vendor(self.chip(chip_of(case.target))), case.params.get("warps")
+        return Workgroup(
+            replace(vendor, most_warps=warps) if isinstance(warps, int) else vendor, case.problem
+        )
+
     def key_splits(self, chip: str | None, workgroups: int, key_tiles: int) -> int | None:
         """Return in how many parts the keys are gone over, so that no multiprocessor is idle."""
         from harness.targets.gpu.key_splits import key_splits
@@ -122,10 +138,9 @@ class GpuTarget(Target):
 
     def chosen(self, case: Case) -> dict[str, ParameterValue]:
         """Return how operands are held and moved, as far as options leave it open."""
-        from harness.targets.gpu.workgroup import Workgroup, options_of
+        from harness.targets.gpu.workgroup import options_of
 
-        vendor = self.vendor(self.chip(chip_of(case.target)))
-        return left_open(options_of(case), Workgroup(vendor, case.problem).strategy(case))
+        return left_open(options_of(case), self._workgroup(case).strategy(case))
 
     def route(self, vendor: "Vendor", case: Case) -> Sequence[Stage]:
         """Return the stages that take a case's kernels to LLVM IR."""
@@ -140,11 +155,9 @@ class GpuTarget(Target):
         from harness.targets.gpu import packaging
         from harness.targets.gpu.kernel_build import KernelBuild
         from harness.targets.gpu.pipeline import compile_kernels
-        from harness.targets.gpu.workgroup import Workgroup
 
-        chip = self.chip(chip_of(case.target))
-        vendor = self.vendor(chip)
-        workgroup = Workgroup(vendor, case.problem)
+        chip, workgroup = self.chip(chip_of(case.target)), self._workgroup(case)
+        vendor = workgroup.vendor
         if not self.tiles_keys(case):
             workgroup.require_even_tiles(case)
         longest_first = self.numbers_longest_first(case)
@@ -195,6 +208,19 @@ class GpuTarget(Target):
         else:
             detail = f"no device: {self.driver} is not installed" if present is None else "no device"
         return Capability(action="run", available=bool(present), detail=detail)
+
+
+def gpu_target(case: Case) -> GpuTarget:
+    """Return the target of a case that is for GPUs."""
+    target = plugins.target(case.target)
+    if not isinstance(target, GpuTarget):
+        raise TypeError(f"{case.target}: expected a target of GPUs")
+    return target
+
+
+def chip_for(case: Case) -> str:
+    """Return the chip that a case's code is for: that of the device here where its target leaves it open."""
+    return gpu_target(case).chip(chip_of(case.target))
 
 
 def _named(device: GpuDevice) -> str:

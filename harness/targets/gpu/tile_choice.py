@@ -35,6 +35,8 @@ class WorkgroupTile:
     warps: int
     parts: int = 1
     """In which the keys are gone over, each by a workgroup of its own."""
+    sums_in_halves: bool = False
+    """Whether the output is added up in f16."""
     is_packed: bool = False
     """Whether the rows are those of packed sequences; `problem` is then as one sequence."""
 
@@ -54,7 +56,7 @@ class WorkgroupTile:
         instruction = self.vendor.matrix_instructions[self.problem.dtype]
         rows_of_lane = self.queries / self.warps / instruction.lanes
         operand_words = self._element_words * instruction.a.replicas
-        words = self.problem.head_dim_v + self.keys * (1 + operand_words)
+        words = self.problem.head_dim_v / (2 if self.sums_in_halves else 1) + self.keys * (1 + operand_words)
         if holds_query:
             words += self.problem.head_dim * operand_words
         return (

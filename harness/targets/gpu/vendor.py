@@ -102,6 +102,8 @@ class Vendor:
     probability_shifts: Mapping[str, int] = field(default_factory=dict)
     """By dtype, the power of two that probabilities are multiplied by before a product takes them: where
     matrix instructions take numbers for 0 that others would not."""
+    sums_in_halves: bool = False
+    """Whether the matrix instruction of f16 also adds up in f16."""
     prefetches_tiles: bool = False
     """Whether there is a rule for prefetches of a tile (`harness.targets.gpu.prefetches`)."""
     spares_masked_loops: bool = False

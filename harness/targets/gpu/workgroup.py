@@ -115,8 +115,18 @@ class Workgroup:
             )
         )
         queries, keys = min(queries, -(-problem.seq_q // rows) * rows), min(keys, problem.seq_kv)
-        tile = WorkgroupTile(problem, self.vendor, queries, keys, self.warps, parts, self.asked.is_packed)
-        return choose(tile, options_of(case))
+        options = options_of(case)
+        tile = WorkgroupTile(
+            problem,
+            self.vendor,
+            queries,
+            keys,
+            self.warps,
+            parts,
+            sums_in_halves=options.output_sums == "f16",
+            is_packed=self.asked.is_packed,
+        )
+        return choose(tile, options)
 
     def require_even_tiles(self, case: Case) -> None:
         """Raise `TileSizeError` for tiles, cut to the problem, that warps cannot share."""

@@ -9,24 +9,17 @@ from harness.artifact.stage_names import ASSEMBLY
 from harness.codegen.ir.walk import operations_within
 from harness.system.toolchains import amd
 from harness.targets.base import Stage
-from harness.targets.gpu.kernel_build import DeviceCode, KernelBuild, on_module, to_llvm_ir
-from harness.targets.gpu.kernel_metrics import combine, instructions, least_occupancy, registers_by_kernel
+from harness.targets.gpu.kernel_build import KernelBuild, on_module, to_llvm_ir
 from harness.targets.lowering.transforms import run_passes
-from harness.targets.object_files import code_bytes
-from harness.targets.rocm.chips import CHIPS, Chip, Feature, occupancy
-from harness.targets.rocm.code_object import (
-    CODE_OBJECT_FILE,
-    MATRIX_INSTRUCTION,
-    instruction_classes,
-    kernel_metrics,
-    spilled_registers,
-)
+from harness.targets.rocm.chips import CHIPS, Chip, Feature
+from harness.targets.rocm.code_object import spilled_registers
 from harness.targets.rocm.cut_tiles import (
     annotate_branch,
     has_loops_over_cut_tiles,
     mark_loops_over_cut_tiles,
     without_annotations,
 )
+from harness.targets.rocm.device_code import device_code
 from harness.targets.rocm.own_instructions import use_instructions
 
 
@@ -90,19 +83,10 @@ def _optimize(build: KernelBuild) -> str:
 
 def _assemble(build: KernelBuild) -> str:
     chip = build.vendor.chip
-    assembly, code_object = amd.assembly(build.llvm_ir, chip), amd.code_object(build.llvm_ir, chip)
-    kernels = kernel_metrics(assembly)
-    residency = partial(occupancy, chip=CHIPS[chip])
-    known = {
-        "occupancy": least_occupancy(build.kernels, registers_by_kernel(kernels), residency),
-        "intrinsics": instructions(MATRIX_INSTRUCTION, [assembly]),
-        "instructions": instruction_classes(assembly),
-        "code_bytes": code_bytes(code_object),
-    }
-    metrics = combine(kernels).model_copy(update=known)
-    build.assembly = assembly
-    build.code = DeviceCode(code_object, {CODE_OBJECT_FILE: code_object}, metrics)
-    return assembly
+    build.assembly = amd.assembly(build.llvm_ir, chip)
+    code_object = amd.code_object(build.llvm_ir, chip)
+    build.code = device_code(build.assembly, code_object, build.kernels, chip)
+    return build.assembly
 
 
 def lowering(chip: str) -> Sequence[Stage]:

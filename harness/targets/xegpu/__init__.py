@@ -13,6 +13,11 @@ from harness.targets.xegpu.chips import CHIPS
 from harness.targets.xegpu.processor import INSTALL
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mlir import ir
+
+    from harness.artifact.artifact import Artifact
     from harness.targets.gpu.vendor import Vendor
 
 Route = Literal["lane", "workgroup"]
@@ -91,6 +96,16 @@ class XegpuTarget(GpuTarget):
 
         prefetches = case.target_options.get("prefetches") != "none"
         return route_stages(RouteTiles.of(case), prefetches=prefetches)
+
+    def compile(
+        self, module: "ir.Module", case: Case, key: str, folder: "Path", *, flops_executed: int
+    ) -> "Artifact":
+        """Compile kernels; of MLIR's route it is known here which tiles of keys they go over."""
+        if self.tiles_keys(case):
+            from harness.targets.xegpu.workgroup_route.tiles import RouteTiles
+
+            flops_executed = RouteTiles.of(case).executed_flops(case.problem)
+        return super().compile(module, case, key, folder, flops_executed=flops_executed)
 
     def runs_on(self, chip: str, device_chip: str) -> bool:
         """Code is SPIR-V, which a driver compiles, but its tiles and messages are a chip's."""

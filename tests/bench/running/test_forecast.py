@@ -6,7 +6,7 @@ import pytest
 from example_results import example_manifest
 
 from harness import plugins
-from harness.bench.running.forecast import Durations, Forecast
+from harness.bench.running.forecast import Durations, Forecast, what_is_emulated
 from harness.bench.running.time_spent import BUILD, CHECK, START_UP, TimeSpent
 from harness.experiment.experiment import Experiment
 
@@ -80,6 +80,20 @@ def test_the_first_cases_correct_a_forecast_that_is_far_off() -> None:
 def test_matrices_take_about_what_the_docs_say(cases: int, minutes: float) -> None:
     usual = Forecast(cases, 0, 0.0, 2, (), "a", Durations())
     assert 0.5 < usual.seconds / (60 * minutes) < 1.5
+
+
+def test_what_the_emulator_is_not_asked_for_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(plugins.target("cuda")), "why_no_device", lambda self, chip: "no driver")
+    changes = {"targets": ["cuda:sm_80", "cpu"], "problem": {"seq": [64, 4096], "heads": 8, "head_dim": 64}}
+    experiment = Experiment.model_validate(EXPERIMENT | changes)
+    assert what_is_emulated(experiment, experiment.cases()) == (
+        "4 cases without a device here: 2 with more than 4 GFLOP (limits.emulated_gflop) are built and not "
+        "run, the emulator checks what it can of the other 2"
+    )
+    more = experiment.model_copy(
+        update={"limits": experiment.limits.model_copy(update={"emulated_gflop": 100})}
+    )
+    assert what_is_emulated(more, more.cases()) is None
 
 
 def test_cases_on_an_emulator_take_what_others_do_until_a_run_tells(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import psutil
 import pytest
 from example_cases import example_experiment
 
+from harness import plugins
 from harness.bench.measure.rounds import PeakSample
 from harness.bench.row_maker import RowMaker
 from harness.bench.running.peaks import Peaks
@@ -351,6 +352,20 @@ def test_what_is_timed_has_the_inputs_that_were_checked_first(
     check = {"distributions": ["uniform", "normal"], "seed": 7}
     run(example_experiment(["numpy-attention"], check=check), tmp_path)
     assert prepared == [("uniform", 7)]
+
+
+def test_what_would_take_the_emulator_too_long_is_built_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(plugins.target("cuda")), "why_no_device", lambda self, chip: "no driver")
+    problem = {"heads": 1, "head_dim": 16, "seq": [64, 512], "dtype": "f16"}
+    experiment = example_experiment(
+        variants=["flash"], targets=["cuda:sm_80"], problem=problem, limits={"emulated_gflop": 0.01}
+    )
+    small, large = run(experiment, tmp_path).results
+    assert (small.status, small.executor) == (Status.EMULATED, "emulator")
+    assert (large.status, large.executor, large.tflops) == (Status.BUILT, "none", None)
+    assert "0.0168 GFLOP, and the emulator takes up 0.01 at most" in (large.reason or "")
 
 
 def test_an_oracle_that_fails_fails_the_cases_that_need_it(tmp_path: Path) -> None:

@@ -238,6 +238,18 @@ def test_all_lanes_get_the_value_of_one(amd, bits):
         assert call.findings == ()
 
 
+@pytest.mark.parametrize(("bits", "word"), [("i32", U32), ("i64", np.uint64)])
+def test_a_ballot_has_a_bit_of_each_lane_that_takes_part(amd, bits, word):
+    votes = np.arange(64) % 3 == 0
+    options = {} if bits == "i32" else {"warp_size": 64, "active": LATER_HALF}
+    mask = 0xFFFFFFFF if bits == "i32" else LATER_HALF
+    expected = sum(1 << lane for lane in range(0, 64, 3)) & mask
+    call = amd.call_collective(
+        f"amdgcn_ballot_{bits}", [votes[: 32 if bits == "i32" else 64]], word, **options
+    )
+    assert set(call.value[0 if bits == "i32" else 32 :].tolist()) == {expected}
+
+
 def test_readlane_of_a_lane_beyond_the_wave_wraps_around(amd):
     assert np.all(amd.call_collective("amdgcn_readlane_b32", [lanes(32), U32(33)], U32).value == 1)
 

@@ -75,6 +75,23 @@ def test_mbcnt_counts_the_bits_of_lanes_below(amd, size):
             assert high.value == start + sum(bits[: max(lane - 32, 0)])
 
 
+@pytest.mark.parametrize("size", [32, 64])
+def test_waves_of_a_workgroup_are_counted(amd, size):
+    assert amd.call_lane("amdgcn_wave_id", [], np.uint32, lane=5, warp_size=size).value == 0
+
+
+def test_bytes_of_two_registers_are_chosen_by_number(amd):
+    arguments = [np.uint32(0x8899AABB), np.uint32(0x01234567)]
+    for selector, expected in (
+        (0x07060504, 0x8899AABB),
+        (0x00030201, 0x67012345),
+        (0x0C0D0B0A, 0x00FFFFFF),
+        (0x09080004, 0x000067BB),
+    ):
+        given = [*arguments, np.uint32(selector)]
+        assert amd.call_lane("amdgcn_perm", given, np.uint32).value == expected
+
+
 def test_sizes_of_amds_launches(amd):
     arguments = bytes(range(1, 65))
     launch = Launch(implicit_arguments=arguments)

@@ -25,6 +25,8 @@ WHOLE = AttentionProblem(heads=1, seq_q=128, head_dim=64, dtype="f16")
 LEFT_OUT = (
     "read-again",
     "prefetched",
+    "half-sums",
+    "packed-exchange",
     "loads-by-step",
     "products-by-step",
     "just-in-time",

@@ -5,22 +5,36 @@ from pathlib import Path
 
 import pytest
 from emulated_runs import assert_right_on_emulator
+from live_registers import most_live
+from mlir import ir
 from sweeps import sweep
 
 from harness import plugins
 from harness.artifact.artifact import Artifact
+from harness.bench.building.support import alternatives
+from harness.codegen.dialect.context import mlir_context
 from harness.emulator.findings import Report
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.system.errors import UnsupportedError
 from harness.targets.gpu import emulator_driver
 from harness.targets.xegpu import XegpuOptions
+from harness.targets.xegpu.workgroup_route.tiles import REGISTERS
 
 WHOLE = AttentionProblem(heads=2, seq_q=256, head_dim=64, dtype="f16")
 GROUPED = AttentionProblem(
     batch=2, heads=2, kv_heads=1, seq_q=128, seq_kv=192, head_dim=128, head_dim_v=32, dtype="f16"
 )
 BF16 = AttentionProblem(heads=1, seq_q=128, head_dim=32, dtype="bf16")
+CAUSAL = AttentionProblem(
+    batch=2, heads=2, kv_heads=1, seq_q=130, seq_kv=70, head_dim=64, dtype="f16", causal=True
+)
+RAGGED = AttentionProblem(heads=2, seq_q=77, seq_kv=139, head_dim=32, head_dim_v=64, dtype="bf16")
+TOP_LEFT = AttentionProblem(
+    heads=1, seq_q=200, seq_kv=150, head_dim=64, dtype="f16", causal=True, causal_alignment="top-left"
+)
+CUT = AttentionProblem(heads=1, seq_q=128, seq_kv=200, head_dim=64, dtype="f16")
+WIDE = AttentionProblem(heads=1, seq_q=96, seq_kv=300, head_dim=256, dtype="f16", causal=True, scale=-0.1)
 SMALL = AttentionProblem(heads=1, seq_q=128, seq_kv=96, head_dim=32, dtype="f16")
 EXAMPLE = AttentionProblem(batch=2, heads=8, seq_q=4096, head_dim=64, dtype="f16")
 Options = Iterable[tuple[str, str]]
@@ -72,10 +86,17 @@ def text_of(built: tuple[Artifact, Path], stage: str) -> str:
 @pytest.mark.parametrize(
     ("problem", "chip", "params"),
     sweep(
-        [(GROUPED, "pvc", {}), (BF16, "bmg", {}), (SMALL, "bmg", {"tile_q": 64, "tile_kv": 32})],
-        but=[(SMALL, "bmg", {"tile_q": 64, "tile_kv": 32})],
+        [
+            (GROUPED, "pvc", {}),
+            (BF16, "bmg", {}),
+            (SMALL, "bmg", {"tile_q": 64, "tile_kv": 32}),
+            (CAUSAL, "bmg", {}),
+            (RAGGED, "pvc", {}),
+            (TOP_LEFT, "bmg", {"tile_kv": 32}),
+            (WIDE, "bmg", {}),
+        ],
+        but=[(SMALL, "bmg", {"tile_q": 64, "tile_kv": 32}), (CAUSAL, "bmg", {}), (RAGGED, "pvc", {})],
     ),
-    ids=["grouped-cross-f16", "bf16", "smaller tiles"],
 )
 def test_it_is_right_for_other_widths_types_and_tiles(
     problem: AttentionProblem, chip: str, params: dict[str, int], tmp_path: Path
@@ -108,6 +129,26 @@ def test_stages_leave_what_the_document_says(
     text = text_of(whole, stage)
     assert all(part in text for part in present)
     assert not any(part in text for part in absent)
+
+
+@pytest.mark.parametrize(
+    "problem", [WHOLE, GROUPED, CAUSAL, WIDE, CUT], ids=["whole", "grouped", "causal", "wide", "cut"]
+)
+def test_a_sub_group_has_registers_enough(problem: AttentionProblem, tmp_path: Path) -> None:
+    artifact = build(problem, tmp_path)
+    with mlir_context():
+        module = ir.Module.parse((tmp_path / artifact.stage_files["in-order"]).read_text())
+        assert most_live(module) < REGISTERS
+        before = ir.Module.parse((tmp_path / artifact.stage_files["masked"]).read_text())
+        assert most_live(before) > most_live(module)
+
+
+def test_hidden_tiles_are_left_out_and_not_counted(tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=256, head_dim=64, dtype="f16", causal=True)
+    artifact = build(problem, tmp_path)
+    assert artifact.metrics.flops_executed == 2 * 128 * (128 + 256) * (64 + 64)
+    text = (tmp_path / artifact.stage_files["masked"]).read_text()
+    assert text.count("arith.select") == 2 * 4, "a fragment of scores each"
 
 
 def test_each_iteration_prefetches_and_multiplies_a_tile(whole: tuple[Artifact, Path]) -> None:
@@ -159,11 +200,12 @@ def test_other_variants_are_unsupported_with_the_reason(variant: str) -> None:
 @pytest.mark.parametrize(
     ("changed", "params", "reason"),
     [
-        ({"causal": True}, {}, "no causal mask"),
-        ({"seq_q": 200, "seq_kv": 256}, {}, "200 queries: expected a multiple of the 128 of a tile"),
+        ({"softcap": 5.0}, {}, "no cap of scores"),
+        ({"seq_q": 20, "seq_kv": 256}, {}, "20 queries: expected at least 32"),
         ({"head_dim": 16}, {}, "head_dim 16: messages take rows of at least 32"),
-        ({}, {"tile_q": 48}, "tile_q 48: expected a multiple of 32"),
-        ({}, {"tile_kv": 48}, "tile_kv 48: 8 sub-groups prefetch a multiple of 64"),
+        ({}, {"tile_q": 48}, "tile_q 48: expected a power of two from 32 on"),
+        ({}, {"tile_kv": 40}, "tile_kv 40: expected a multiple of 16"),
+        ({}, {"warps": 8}, "warps: sub-groups follow from tile_q"),
         ({}, {"division": "every-step"}, "divides once"),
         ({}, {"kv_splits": 2}, "in one part"),
     ],
@@ -174,6 +216,16 @@ def test_what_the_route_does_not_have_is_unsupported_with_the_reason(
     fields = {"heads": 1, "seq_q": 256, "head_dim": 64, "dtype": "f16", **changed}
     with pytest.raises(UnsupportedError, match=reason):
         plugins.variant("flash").source(case_of(AttentionProblem(**fields), **params))
+
+
+def test_a_hint_names_what_can_and_else_the_other_route() -> None:
+    summed = WHOLE.model_copy(update={"log_sum_exp": True})
+    elsewhere = [f"{variant} without route=workgroup" for variant in ("flash", "naive", "unfused")]
+    for variant in ("flash", "naive", "unfused"):
+        assert alternatives(case_of(summed, variant)) == elsewhere
+    able = alternatives(case_of(WHOLE, "naive"))
+    assert "flash" in able
+    assert "unfused" not in able
 
 
 def test_options_of_the_lane_route_are_refused() -> None:

@@ -150,7 +150,6 @@ def test_missing_torch_names_what_to_install(variant, target, monkeypatch):
 @pytest.mark.parametrize(
     ("variant", "fields", "target", "reason"),
     [
-        (Torch(), {}, "rocm:gfx942", "not on rocm"),
         (Torch(), {}, "cpu:avx2", "avx2 cannot be asked for"),
         (Torch(), {"softcap": 2.0}, "cpu", "softcap is not part of this baseline"),
         (TorchUnfused(), {"causal": True, "seq_kv": 4}, "cpu", "NaN for a query that sees no key"),

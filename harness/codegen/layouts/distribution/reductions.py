@@ -1,11 +1,13 @@
 """The rules for reductions: within the lane first, then between the lanes that share a row."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from functools import reduce
 
 from mlir import ir
 from mlir.dialects import arith, vector
 
+from harness.codegen.ir.walk import operations_within
 from harness.codegen.layouts.constraints import reduced_axis
 from harness.codegen.layouts.distribution.conversions import shuffled_xor
 from harness.codegen.layouts.distribution.distributor import Distributor
@@ -14,6 +16,8 @@ from harness.codegen.layouts.layout import Layout, Level
 from harness.codegen.layouts.register_pairs import PAIR
 from harness.system.errors import BuildError
 
+PACKED = "packed"
+"""Attribute of a reduction whose lanes exchange two rows at once, in f16."""
 PARTIAL = "partial"
 """Attribute of a reduction whose lanes keep their parts, see `harness.codegen.layouts.partial_sums`."""
 
@@ -33,31 +37,36 @@ def distribute_reduction(distributor: Distributor, operation: ir.OpView) -> None
     masks = [] if PARTIAL in operation.attributes else lane_masks(source.layout, axis)
     lanes = source.layout.lanes
     part_of = _parts_of_lane(source, axis, combine)
-    fragments = []
-    for fragment in range(layout.fragments):
-        elements = []
-        for register in range(layout.registers):
-            partial = part_of(layout.constant_part(0, fragment, register))
-            partial = _over_lanes(partial, masks, lanes, combine)
-            elements.append(combine(partial, start.element(fragment, register)))
-        fragments.append(from_elements(elements))
-    distributor.define_fragments(result, fragments)
+    parts = [part_of(layout.constant_part(0, *place)) for place in _places(layout)]
+    rows = _over_lanes(parts, masks, lanes, combine, is_packed=PACKED in operation.attributes)
+    elements = [combine(row, start.element(*place)) for row, place in zip(rows, _places(layout), strict=True)]
+    distributor.define_fragments(result, _fragments(elements, layout))
+
+
+def _places(layout: Layout) -> list[tuple[int, int]]:
+    """Return the fragment and the register of each element of a lane."""
+    return list(itertools.product(range(layout.fragments), range(layout.registers)))
+
+
+def _fragments(elements: Sequence[ir.Value], layout: Layout) -> list[ir.Value]:
+    starts = range(0, len(elements), layout.registers)
+    return [from_elements(list(elements[start : start + layout.registers])) for start in starts]
 
 
 def distribute_lane_sum(distributor: Distributor, operation: ir.OpView) -> None:
     """What lanes hold in parts is added up by a butterfly, so that each of them has the sum."""
     held = distributor.held(operation.operands[0])
-    masks, lanes = _cluster_masks(operation), held.layout.lanes
-    fragments = [
-        from_elements(
-            [
-                _over_lanes(held.element(fragment, register), masks, lanes, arith.addf)
-                for register in range(held.layout.registers)
-            ]
-        )
-        for fragment in range(held.layout.fragments)
-    ]
-    distributor.define_fragments(operation.results[0], fragments)
+    parts = [held.element(*place) for place in _places(held.layout)]
+    is_packed = PACKED in operation.attributes
+    sums = _over_lanes(parts, _cluster_masks(operation), held.layout.lanes, arith.addf, is_packed=is_packed)
+    distributor.define_fragments(operation.results[0], _fragments(sums, held.layout))
+
+
+def exchange_in_pairs(kernel: ir.OpView) -> None:
+    """Mark the reductions of a kernel whose lanes are to exchange numbers of two rows at once, in place."""
+    for operation in operations_within(kernel):
+        if operation.name in ("vector.multi_reduction", "gpu.subgroup_reduce"):
+            operation.operation.attributes[PACKED] = ir.UnitAttr.get()
 
 
 def _cluster_masks(reduction: ir.OpView) -> list[int]:
@@ -70,11 +79,43 @@ def _cluster_masks(reduction: ir.OpView) -> list[int]:
 
 
 def _over_lanes(
+    values: Sequence[ir.Value],
+    masks: Sequence[int],
+    lanes: int,
+    combine: Callable[[ir.Value, ir.Value], ir.Value],
+    *,
+    is_packed: bool,
+) -> list[ir.Value]:
+    """Combine values of rows over the lanes that share them; pairs of rows as one word of f16 if packed."""
+    if not (is_packed and masks):
+        return [_over_lanes_of_row(value, masks, lanes, combine) for value in values]
+    combined_rows: list[ir.Value] = []
+    for start in range(0, len(values), PAIR):
+        rows = values[start : start + PAIR]
+        kind = ir.VectorType.get([PAIR], rows[0].type)
+        halves = arith.truncf(
+            ir.VectorType.get([PAIR], ir.F16Type.get()), vector.from_elements(kind, [rows[0], rows[-1]])
+        )
+        for mask in masks:
+            halves = combine(halves, _shuffled_pair(halves, mask, lanes))
+        wide = arith.extf(kind, halves)
+        combined_rows += [vector.extract(wide, [], [number]) for number in range(len(rows))]
+    return combined_rows
+
+
+def _over_lanes_of_row(
     value: ir.Value, masks: Sequence[int], lanes: int, combine: Callable[[ir.Value, ir.Value], ir.Value]
 ) -> ir.Value:
     for mask in masks:
         value = combine(value, shuffled_xor(value, mask, lanes))
     return value
+
+
+def _shuffled_pair(halves: ir.Value, mask: int, lanes: int) -> ir.Value:
+    word = ir.VectorType.get([1], ir.IntegerType.get_signless(32))
+    shuffled = shuffled_xor(vector.extract(vector.bitcast(word, halves), [], [0]), mask, lanes)
+    pair: ir.Value = vector.bitcast(halves.type, vector.from_elements(word, [shuffled]))
+    return pair
 
 
 def lane_masks(layout: Layout, axis: int) -> list[int]:

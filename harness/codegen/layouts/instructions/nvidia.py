@@ -59,16 +59,14 @@ def _mma_sync(
 ) -> "ir.Value":
     from mlir import ir
     from mlir.dialects import llvm, nvvm
-    from mlir.dialects import vector as vector_dialect
 
-    accumulator = c.type.element_type
-    count = c.type.shape[0]
     m, n, k = shape
-    result_type = ir.Type.parse(f"!llvm.struct<({', '.join([str(accumulator)] * count)})>")
+    elements = _sums(c)
+    register = elements[0].type
+    result_type = ir.Type.parse(f"!llvm.struct<({', '.join([str(register)] * len(elements))})>")
     types = ir.Attribute.parse(f"#nvvm.mma_type<{operand}>")
     form = ir.Attribute.parse(f"#nvvm.shape<m = {m}, n = {n}, k = {k}>")
     row, column = (ir.Attribute.parse(f"#nvvm.mma_layout<{name}>") for name in ("row", "col"))
-    elements = [vector_dialect.extract(c, [], [number]) for number in range(count)]
     for a, b in pairs:
         product = nvvm.mma_sync(
             result_type,
@@ -77,15 +75,32 @@ def _mma_sync(
             column,
             list(a),
             list(b),
-            elements,
+            list(elements),
             multiplicand_a_ptx_type=types,
             multiplicand_b_ptx_type=types,
         )
-        elements = [
-            llvm.extractvalue(accumulator, product, ir.DenseI64ArrayAttr.get([number]))
-            for number in range(count)
-        ]
-    return vector_dialect.from_elements(c.type, elements)
+        elements = tuple(
+            llvm.extractvalue(register, product, ir.DenseI64ArrayAttr.get([number]))
+            for number in range(len(elements))
+        )
+    return _fragment_of_sums(c.type, elements)
+
+
+def _sums(fragment: "ir.Value") -> "Registers":
+    """Return the registers of C: its numbers of f32, or pairs of f16."""
+    from mlir.dialects import vector as vector_dialect
+
+    if fragment.type.element_type.width < REGISTER_BITS:
+        return tuple(pairs_of(fragment))
+    return tuple(vector_dialect.extract(fragment, [], [number]) for number in range(fragment.type.shape[0]))
+
+
+def _fragment_of_sums(kind: "ir.VectorType", registers: "Sequence[ir.Value]") -> "ir.Value":
+    from mlir.dialects import vector as vector_dialect
+
+    if kind.element_type.width < REGISTER_BITS:
+        return vector_dialect.shuffle(*registers, range(kind.shape[0]))
+    return vector_dialect.from_elements(kind, registers)
 
 
 def _mma_sync_in_three_terms(

@@ -4,7 +4,7 @@ Intrinsics are named as LLVM 22 or IREE's newer one spells them.  Where an intri
 `_overloads` adds the suffixes of all types of the sizes that are modelled, and each size has its own C
 function, whose name ends with the bits.  What is not here is not modelled, and a kernel that calls it is
 refused: matrix instructions on 8-bit or sparse operands, of 16-bit accumulators, and in WMMA's 64-lane form,
-structured buffers, atomic buffer operations, named barriers, votes and reductions of a wave.
+structured buffers, atomic buffer operations, named barriers and reductions of a wave.
 """
 
 from collections.abc import Callable, Mapping
@@ -40,7 +40,8 @@ COMMON: Mapping[str, Model] = {
     **_AMDGCN.own(
         lane,
         """
-        workitem.id.{x,y,z} workgroup.id.{x,y,z} wavefrontsize implicitarg.ptr mbcnt.{lo,hi} s.barrier
+        workitem.id.{x,y,z} workgroup.id.{x,y,z} wavefrontsize implicitarg.ptr mbcnt.{lo,hi}
+        wave.id perm s.barrier
         {exp2,log,rcp,rsq,sqrt}.{f16,f32}
         """,
     ),
@@ -52,7 +53,7 @@ COMMON: Mapping[str, Model] = {
     **_overloads("raw.ptr.buffer.store", lane, 8, 16, 32, 64, 96, 128),
     **_overloads("readfirstlane", collective, 16, 32, 64, 128, pointers=True),
     **_overloads("readlane", collective, 16, 32, 64, 128, pointers=True),
-    **_AMDGCN.own(collective, "ds.swizzle"),
+    **_AMDGCN.own(collective, "ds.swizzle ballot.{i32,i64}"),
     # Hints, and waits for what has happened already
     **_AMDGCN.without_effect("iglp.opt s.{nop,setprio,sleep,waitcnt} sched{,.group}.barrier wave.barrier"),
 }

@@ -34,3 +34,5 @@ LANE_MODEL(amdgcn_mbcnt_hi) {
     uint32_t counted = ARGUMENT(0, uint32_t) & (uint32_t)(lanes_below(lane) >> 32);
     RESULT(uint32_t) = ARGUMENT(1, uint32_t) + (uint32_t)__builtin_popcount(counted);
 }
+
+LANE_MODEL(amdgcn_wave_id) { RESULT(uint32_t) = (uint32_t)(lane->thread / lane->warp->size); }

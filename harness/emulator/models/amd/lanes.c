@@ -29,3 +29,20 @@ COLLECTIVE_MODEL(amdgcn_readlane_b16) { read_lane(warp, 2); }
 COLLECTIVE_MODEL(amdgcn_readlane_b32) { read_lane(warp, 4); }
 COLLECTIVE_MODEL(amdgcn_readlane_b64) { read_lane(warp, 8); }
 COLLECTIVE_MODEL(amdgcn_readlane_b128) { read_lane(warp, 16); }
+
+/* Every lane gets a bit of each lane that takes part: whether a condition holds there (V_CMP into a scalar). */
+static uint64_t ballot(Warp *warp) {
+    uint64_t votes = 0;
+    EACH_ACTIVE_LANE(lane) votes |= (uint64_t)(LANE_ARGUMENT(lane, 0, uint8_t) & 1) << lane;
+    return votes;
+}
+
+COLLECTIVE_MODEL(amdgcn_ballot_i64) {
+    uint64_t votes = ballot(warp);
+    EACH_ACTIVE_LANE(lane) LANE_RESULT(lane, uint64_t) = votes;
+}
+
+COLLECTIVE_MODEL(amdgcn_ballot_i32) {
+    uint32_t votes = (uint32_t)ballot(warp);
+    EACH_ACTIVE_LANE(lane) LANE_RESULT(lane, uint32_t) = votes;
+}

@@ -18,6 +18,7 @@ from mlir.dialects import arith, math, memref, scf, vector
 from harness.codegen.ir.builder import affine_value, index
 from harness.codegen.ir.walk import operations_within, producer_of
 from harness.system.errors import UnsupportedError
+from harness.targets.xegpu.workgroup_route.masks import MASKED
 from harness.targets.xegpu.workgroup_route.tiles import COLUMNS, RouteTiles
 
 LOWEST = -1e30
@@ -26,6 +27,8 @@ LEAST_TOTAL = 1e-30
 """What the output is at least divided by: a row whose scores are all minus infinity gives 0."""
 
 
+QUERY_COORDINATE = 3
+"""Operand of a read of Q that says from which query on, behind the buffer, batch and head."""
 CONTRACT, READ, WRITE = "vector.contract", "vector.transfer_read", "vector.transfer_write"
 
 
@@ -126,30 +129,63 @@ class _Emission:
 
     def emit(self) -> None:
         """Emit the loop, and what stands before and behind it."""
-        rows = self._tiles.rows
+        tiles, rows = self._tiles, self._tiles.rows
         query = [self._query.read(self._query.row, column, rows) for column in self._chunks(self._query)]
         zero, lowest = self._splat(0.0), self._splat(LOWEST)
-        outputs = len(self._chunks(self._value))
-        keys = ir.VectorType(self._untiled_keys.key.results[0].type).shape[0]
-        loop = scf.ForOp(index(0), index(keys), index(self._tiles.keys), [lowest, zero, *[zero] * outputs])
-        with ir.InsertionPoint(loop.body):
-            maximum, total, *output = loop.inner_iter_args
-            scf.YieldOp(self._step(loop.induction_variable, query, maximum, total, output))
-        _, total, *output = loop.results
+        state = [lowest, zero, *[zero] * len(self._chunks(self._value))]
+        last = index(tiles.all_keys - tiles.keys)
+        if tiles.is_causal:
+            state = self._loop(index(0), self._seen_end(), query, state, last)
+        else:
+            whole_end = tiles.all_keys // tiles.keys * tiles.keys
+            state = self._loop(index(0), index(whole_end), query, state)
+            if tiles.is_cut:
+                state = self._step(last, query, state, is_masked=True)
+        _, total, *output = state
         self._finish(arith.addf(total, zero), output)
+
+    def _seen_end(self) -> ir.Value:
+        """Return where the last tile ends of those that some query of the workgroup sees."""
+        tiles, first = self._tiles, self._untiled_keys.query.operands[QUERY_COORDINATE]
+        keys = tiles.keys
+        end, shift = -(-tiles.all_keys // keys) * keys, tiles.shift + tiles.rows + keys - 1
+        seen = affine_value(lambda row: ir.AffineExpr.get_floor_div(row + shift, keys) * keys, first)
+        return arith.maxsi(index(0), arith.minsi(seen, index(end)))
+
+    def _loop(
+        self,
+        start: ir.Value,
+        end: ir.Value,
+        query: Sequence[ir.Value],
+        state: Sequence[ir.Value],
+        last: ir.Value | None = None,
+    ) -> list[ir.Value]:
+        """Emit a loop over tiles, none of which begins behind the `last` place; return what it carries."""
+        loop = scf.ForOp(start, end, index(self._tiles.keys), state)
+        with ir.InsertionPoint(loop.body):
+            position = loop.induction_variable
+            if last is not None:
+                position = arith.minui(position, last)
+            carried = list(loop.inner_iter_args)
+            scf.YieldOp(self._step(position, query, carried, is_masked=last is not None))
+        return list(loop.results)
 
     def _step(
         self,
         position: ir.Value,
         query: Sequence[ir.Value],
-        maximum: ir.Value,
-        total: ir.Value,
-        output: Sequence[ir.Value],
+        state: Sequence[ir.Value],
+        *,
+        is_masked: bool = False,
     ) -> list[ir.Value]:
+        maximum, total, *output = state
         starts = range(0, self._tiles.keys, COLUMNS)
         key_rows = [arith.addi(self._key.below(position), index(start)) for start in starts]
         value_rows = [arith.addi(self._value.below(position), index(start)) for start in starts]
-        scores = [self._scores(query, row) for row in key_rows]
+        scores = [
+            self._scores(query, row, start if is_masked else None)
+            for row, start in zip(key_rows, starts, strict=True)
+        ]
         highest = arith.maximumf(maximum, self._of_rows("maximumf", reduce(arith.maximumf, scores), LOWEST))
         decay = math.exp2(arith.subf(maximum, highest))
         weights = [math.exp2(arith.subf(chunk, highest)) for chunk in scores]
@@ -165,13 +201,17 @@ class _Emission:
             ],
         ]
 
-    def _scores(self, query: Sequence[ir.Value], row: ir.Value) -> ir.Value:
-        """Return the scores of 16 keys, in units of the exponent."""
+    def _scores(self, query: Sequence[ir.Value], row: ir.Value, masked_from: int | None) -> ir.Value:
+        """Return the scores of 16 keys, in units of the exponent, marked where they are to be masked."""
         scores = self._splat(0.0)
         for column, part in zip(self._chunks(self._key), query, strict=True):
             keys = self._key.read(row, column, COLUMNS)
             scores = _product(part, vector.transpose(keys.type, keys, [1, 0]), scores)
-        return arith.mulf(scores, self._splat(self._factor))
+        scaled: ir.Value = arith.mulf(scores, self._splat(self._factor))
+        if masked_from is not None:
+            number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), masked_from)
+            scaled.owner.attributes[MASKED] = number
+        return scaled
 
     def _weighted(
         self, weights: Sequence[ir.Value], rows: Sequence[ir.Value], column: int, sums: ir.Value

@@ -15,7 +15,7 @@ from harness.codegen.ir.builder import index
 from harness.codegen.ir.for_loop import ForLoop
 from harness.codegen.ir.walk import operations_within, producer_of
 from harness.system.errors import BuildError
-from harness.targets.xegpu.workgroup_route.tiles import COLUMNS, SUB_GROUP_ROWS, RouteTiles
+from harness.targets.xegpu.workgroup_route.tiles import COLUMNS, RouteTiles
 
 DESCRIBE, LOAD, STORE, DPAS = "xegpu.create_nd_tdesc", "xegpu.load_nd", "xegpu.store_nd", "xegpu.dpas"
 TRANSPOSE = "vector.transpose"
@@ -33,12 +33,16 @@ class Layouts:
     @property
     def rows(self) -> str:
         """Of a chunk with the workgroup's rows: operands A, scores, sums."""
-        return self._layout(self._below, (SUB_GROUP_ROWS, COLUMNS), (8, COLUMNS), (1, 16), (1, 1), (1, 0))
+        return self._layout(
+            self._below, (self.tiles.sub_group_rows, COLUMNS), (8, COLUMNS), (1, 16), (1, 1), (1, 0)
+        )
 
     @property
     def columns(self) -> str:
         """Of such a chunk before it is transposed."""
-        return self._layout(self._beside, (COLUMNS, SUB_GROUP_ROWS), (COLUMNS, 8), (16, 1), (1, 1), (0, 1))
+        return self._layout(
+            self._beside, (COLUMNS, self.tiles.sub_group_rows), (COLUMNS, 8), (16, 1), (1, 1), (0, 1)
+        )
 
     @property
     def of_rows(self) -> str:

@@ -28,6 +28,8 @@ from harness.targets.xegpu.workgroup_route.layouts import (
     lay_out,
     prefetch_next_tiles,
 )
+from harness.targets.xegpu.workgroup_route.masks import mask_scores
+from harness.targets.xegpu.workgroup_route.order import order_products
 from harness.targets.xegpu.workgroup_route.tiles import RouteTiles
 
 GRID, VIEW = "scf.forall", "memref.collapse_shape"
@@ -109,6 +111,7 @@ message ("Could not find layout attribute for operand")."""
 def route_stages(tiles: RouteTiles, *, prefetches: bool = True) -> tuple[Stage, ...]:
     """Return the stages behind `outer-tiled`, up to LLVM IR, with prefetches of the next tiles or without."""
     lay_out_all = partial(_lay_out, Layouts(tiles), prefetches)
+    mask_all = partial(_mask, tiles)
     return (
         Stage("vectorized", "the tile of a workgroup as vectors, with all keys", on_module(_vectorize)),
         Stage("bufferized", "tensors become memory", _bufferize),
@@ -122,6 +125,8 @@ def route_stages(tiles: RouteTiles, *, prefetches: bool = True) -> tuple[Stage, 
         Stage("xegpu-wg", "layouts, and prefetches of the next tile", on_module(lay_out_all)),
         Stage("xegpu-sg", "what a sub-group does, instruction by instruction", on_module(_to_sub_groups)),
         Stage("xegpu-lane", "what a lane does", _passes(*TO_LANES)),
+        Stage("masked", "scores that are not to be seen, in the last tiles of keys", on_module(mask_all)),
+        Stage("in-order", "products in the order of what they load", on_module(_order)),
         Stage("final", "XeVM's operations, and with them the LLVM dialect", on_module(_to_llvm)),
         LLVM_IR,
     )
@@ -165,7 +170,7 @@ def _lay_out(layouts: Layouts, prefetches: bool, module: ir.Module) -> None:
     for kernel in _kernels(module):
         lay_out(kernel, layouts)
         loops = [operation for operation in operations_within(kernel) if operation.name == "scf.for"]
-        for loop in loops if prefetches else ():
+        for loop in loops if prefetches and layouts.tiles.prefetched_rows else ():
             prefetch_next_tiles(loop, layouts)
 
 
@@ -173,6 +178,16 @@ def _to_sub_groups(module: ir.Module) -> None:
     run_passes(module, f"gpu.module({','.join(TO_SUB_GROUPS)})")
     for kernel in _kernels(module):
         drop_stale_layouts(kernel)
+
+
+def _mask(tiles: RouteTiles, module: ir.Module) -> None:
+    for kernel in _kernels(module):
+        mask_scores(kernel, tiles)
+
+
+def _order(module: ir.Module) -> None:
+    for kernel in _kernels(module):
+        order_products(kernel)
 
 
 def _to_llvm(module: ir.Module) -> None:

@@ -1,26 +1,28 @@
-"""Loads and calls the PyTorch baselines on an NVIDIA GPU; imported only in the process that runs them."""
+"""Loads and calls the PyTorch baselines on a GPU; imported only in the process that runs them."""
 
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from harness.artifact.artifact import Artifact
 from harness.artifact.bound_call import BoundCall, Executable, Sample
 from harness.artifact.wrapped import WrappedCall, WrappedExecutable
+from harness.plugins import name_of
 from harness.problem.inputs import Inputs
 from harness.system.errors import UnsupportedError
-from harness.targets.cuda.device.context import open_device
-from harness.targets.gpu.driver import CallGraphs, Enqueue
-from harness.targets.gpu.event_timer import FLUSHED_CACHES, EventTimer, call_graphs
-from harness.targets.gpu.streams import StreamDevice
+from harness.targets.gpu.driver import CallGraphs
+from harness.targets.gpu.event_timer import EventTimer, call_graphs
+from harness.variants.baselines.torch import queues
 from harness.variants.baselines.torch.calls import TorchExecutable, UnfusedCall, fused_call
+from harness.variants.baselines.torch.queues import TorchQueue
+from harness.variants.baselines.torch.vendors import VENDORS
 
 BACKENDS = {
     "flash": SDPBackend.FLASH_ATTENTION,
     "cudnn": SDPBackend.CUDNN_ATTENTION,
     "efficient": SDPBackend.EFFICIENT_ATTENTION,
+    "overrideable": SDPBackend.OVERRIDEABLE,
     "math": SDPBackend.MATH,
 }
 """PyTorch's implementations of fused attention, by the names that experiments give them."""
@@ -31,58 +33,64 @@ NO_KERNEL = ("No available kernel", "No viable backend")
 
 def load_fused(artifact: Artifact, folder: Path) -> "OnDevice":
     """Return the executable of `torch`, with the backend that its parameters name, or PyTorch's choice."""
-    device = _open(artifact)
+    queue = open_queue(artifact)
     backend = artifact.case.params.get("backend")
-    code = TorchExecutable(artifact.case.problem, fused_call, torch.device("cuda", device.ordinal))
-    return OnDevice(code, device, None if backend is None else str(backend))
+    code = TorchExecutable(artifact.case.problem, fused_call, queue.device)
+    return OnDevice(code, queue, None if backend is None else str(backend))
 
 
 def load_unfused(artifact: Artifact, folder: Path) -> "OnDevice":
     """Return the executable of `torch-unfused`."""
-    device = _open(artifact)
-    code = TorchExecutable(artifact.case.problem, UnfusedCall, torch.device("cuda", device.ordinal))
-    return OnDevice(code, device)
+    queue = open_queue(artifact)
+    return OnDevice(TorchExecutable(artifact.case.problem, UnfusedCall, queue.device), queue)
+
+
+def open_queue(artifact: Artifact) -> TorchQueue:
+    """Open the first device that an artifact's target and chip are for; raises `UnsupportedError`."""
+    vendor = VENDORS[name_of(artifact.case.target)]
+    queue: TorchQueue = getattr(queues, vendor.queue)(artifact.launch["chip"])
+    return queue
 
 
 class OnDevice(WrappedExecutable):
     """Calls of PyTorch whose tensors are on a device."""
 
-    def __init__(self, code: Executable, device: StreamDevice, backend: str | None = None) -> None:
+    def __init__(self, code: Executable, queue: TorchQueue, backend: str | None = None) -> None:
         super().__init__(code)
-        self.device = device
+        self.queue = queue
         self.backend = backend
 
     def bind(self, inputs: Inputs) -> "CallOnDevice":
         """Copy the inputs to the device."""
-        return CallOnDevice(self.code.bind(inputs), self.backend, self.device)
+        return CallOnDevice(self.code.bind(inputs), self.backend, self.queue)
 
     def turn(self) -> AbstractContextManager[object]:
         """Make the device this thread's own."""
-        self.device.make_current()
+        self.queue.make_current()
         return nullcontext()
 
 
 class CallOnDevice(WrappedCall):
     """A call that PyTorch enqueues on a device."""
 
-    def __init__(self, call: BoundCall, backend: str | None, device: StreamDevice) -> None:
+    def __init__(self, call: BoundCall, backend: str | None, queue: TorchQueue) -> None:
         super().__init__(call)
         self._backend = backend
-        self._device = device
+        self._queue = queue
         self._timer: EventTimer | None = None
         self._graphs: CallGraphs | None = None
 
     def take_inputs(self, inputs: Inputs) -> bool:
         """Copy other inputs to the device."""
         taken = super().take_inputs(inputs)
-        torch.cuda.synchronize()
+        self._queue.synchronize()
         return taken
 
     def run(self) -> None:
         """Compute once and wait; raises `UnsupportedError` where the backend has no kernel."""
         with self._chosen_backend():
             self._enqueue()
-        torch.cuda.synchronize()
+        self._queue.synchronize()
 
     def sample(self, min_seconds: float) -> Sample:
         """Time calls on the device's own clock, as this harness's own kernels are timed."""
@@ -91,19 +99,16 @@ class CallOnDevice(WrappedCall):
 
     def sample_graphs(self, min_seconds: float) -> Sample:
         """Time calls that PyTorch has captured as one graph; a last call leaves its output as ever."""
+        if not self._queue.has_graphs:
+            return self.sample(min_seconds)
         timer = self._device_timer()
         with self._chosen_backend():
             if self._graphs is None:
                 self._enqueue()
-                caches = torch.empty(
-                    FLUSHED_CACHES * self._device.cache_bytes,
-                    dtype=torch.uint8,
-                    device=torch.device("cuda", self._device.ordinal),
-                )
-                self._graphs = call_graphs(_captured, caches.zero_, self._enqueue)
+                self._graphs = call_graphs(self._queue.captured, self._queue.caches().zero_, self._enqueue)
             taken = timer.sample_graphs(self._graphs, min_seconds)
             self._enqueue()
-        torch.cuda.synchronize()
+        self._queue.synchronize()
         return taken
 
     def energy(self, seconds: float) -> float | None:
@@ -113,7 +118,7 @@ class CallOnDevice(WrappedCall):
 
     def _device_timer(self) -> EventTimer:
         if self._timer is None:
-            self._timer = self._device.timer(torch.cuda.current_stream().cuda_stream)
+            self._timer = self._queue.timer()
         return self._timer
 
     def _chosen_backend(self) -> AbstractContextManager[None]:
@@ -128,17 +133,3 @@ class CallOnDevice(WrappedCall):
                     f"PyTorch's backend {self._backend} has no kernel for this problem on this device"
                 ) from error
             raise
-
-
-def _captured(work: Enqueue) -> Enqueue:
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        work()
-    replay: Enqueue = graph.replay
-    return replay
-
-
-def _open(artifact: Artifact) -> StreamDevice:
-    if not torch.cuda.is_available():
-        raise UnsupportedError(f"PyTorch {torch.__version__} was built without CUDA: install a build with it")
-    return open_device(artifact.launch["chip"])

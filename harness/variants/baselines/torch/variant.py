@@ -15,11 +15,11 @@ from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.dtypes import itemsize
 from harness.system.errors import UnsupportedError
-from harness.targets.cuda import CudaTarget
-from harness.targets.cuda import device as device_executor
 from harness.targets.executors import choose
+from harness.targets.gpu.target import chip_for
 from harness.variants.base import Parameters, Variant
 from harness.variants.baselines.masks import lacks
+from harness.variants.baselines.torch.vendors import VENDORS
 
 MISSING = "install attention-harness[baselines]"
 
@@ -31,8 +31,9 @@ CHIPS = ("", "host")
 class TorchParameters(Parameters):
     """Parameters of PyTorch's fused attention."""
 
-    backend: Literal["flash", "cudnn", "efficient", "math"] | None = None
-    """Which of PyTorch's implementations, on a GPU; by default PyTorch chooses."""
+    backend: Literal["flash", "cudnn", "efficient", "overrideable", "math"] | None = None
+    """Which of PyTorch's implementations, on a GPU; by default PyTorch chooses.  `overrideable` is
+    oneDNN's, which Intel's GPUs have."""
 
 
 class TorchVariant(Variant):
@@ -46,8 +47,8 @@ class TorchVariant(Variant):
     def supports(self, problem: AttentionProblem, target: str) -> str | None:
         """Return None, or why PyTorch cannot compute this problem; does not import PyTorch."""
         name, chip = name_of(target), chip_of(target) or ""
-        if name not in ("cpu", "cuda"):
-            return f"PyTorch runs on the targets cpu and cuda here, not on {name}"
+        if name not in ("cpu", *VENDORS):
+            return f"PyTorch runs on the targets cpu, {', '.join(VENDORS)} here, not on {name}"
         if name == "cpu" and chip not in CHIPS:
             return f"PyTorch chooses its instruction set itself, {chip} cannot be asked for; use cpu"
         if importlib.util.find_spec("torch") is None:
@@ -75,7 +76,7 @@ class TorchVariant(Variant):
             metrics=self.metrics(case.problem),
             stage_seconds={"source": 0.0},
             stage_files={"source": SOURCE_FILE},
-            **(self._on_device(case) if case.target.startswith("cuda") else self._on_processor(case)),
+            **(self._on_device(case) if name_of(case.target) in VENDORS else self._on_processor(case)),
         )
 
     def _on_processor(self, case: Case) -> dict[str, Any]:
@@ -90,18 +91,19 @@ class TorchVariant(Variant):
 
     def _on_device(self, case: Case) -> dict[str, Any]:
         """Return them for the machine's GPU."""
+        vendor = VENDORS[name_of(case.target)]
         loader = Loader(
             executor="device",
             function=f"harness.variants.baselines.torch.device:{self.loader}",
-            packages=("torch", *device_executor.PACKAGES),
-            install="attention-harness[baselines,device]",
+            packages=("torch", *vendor.packages),
+            install=vendor.install,
         )
         choice = choose([loader], case)
         return {
             "executor": choice.executor,
             "loader": choice.function,
             "loaders": (loader,),
-            "launch": {"chip": CudaTarget().chip(chip_of(case.target))},
+            "launch": {"chip": chip_for(case)},
             "why_not_run": choice.why_not,
         }
 

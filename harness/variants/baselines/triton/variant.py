@@ -1,41 +1,39 @@
-"""The Triton baseline: flash attention in Triton, compiled ahead of time, with or without a device.
+"""The variant `triton`: flash attention in Triton, compiled ahead of time, with or without a device.
 
 Triton is the optional extra `triton`: without it the variant is unsupported, and nothing else changes.  Its
-kernel is launched as this harness's own are, by the device executor, without Triton.
+kernel is launched as this harness's own are, by the device executor, without Triton; where nothing is
+compiled ahead of time (`harness.variants.baselines.triton.vendors`), Triton launches it on the device.
 """
 
-import importlib.util
 import os
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, astuple
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from harness.artifact.artifact import Artifact, Candidate
+from harness.artifact.artifact import Artifact, Candidate, Loader, StaticMetrics
 from harness.artifact.cache import cache_root
 from harness.artifact.stage_names import ASSEMBLY
 from harness.emulator.devices import device as emulated_device
-from harness.plugins import chip_of, name_of
+from harness.plugins import name_of
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.system.errors import BuildError, UnsupportedError, one_line
 from harness.targets.base import OBJECT, Stage
-from harness.targets.cuda import CudaTarget
-from harness.targets.executors import wanted_executor
+from harness.targets.executors import choose, wanted_executor
 from harness.targets.gpu.packaging import EMULATED, emulate
+from harness.targets.gpu.target import chip_for, gpu_target
 from harness.variants.base import Parameters, Variant
 from harness.variants.baselines.masks import lacks
+from harness.variants.baselines.triton.code import TritonCode
 from harness.variants.baselines.triton.tiles import TritonTiles, candidates, default_tiles
+from harness.variants.baselines.triton.vendors import NVIDIA, VENDORS, Emission, why_missing
 
 if TYPE_CHECKING:
-    from harness.targets.cuda.ptxas import Assembled
     from harness.targets.gpu.launch import GpuLaunch
-    from harness.variants.baselines.triton.compilation import TritonCode
-
-MISSING = "install attention-harness[triton]"
 
 OTHER_FEATURES = (
     "cu_seqlens_q",
@@ -53,11 +51,11 @@ OTHER_FEATURES = (
 LEAST_WIDTH = 16
 """Of rows and columns of a tile: what a matrix instruction takes."""
 
+SOURCE_FILE = "kernel.py"
 STAGES = (
     Stage("ttir", "Triton's IR of tiles"),
     Stage("ttgir", "with a layout of each tile on warps and lanes"),
     Stage("llir", "LLVM IR, instructions of the GPU as inline assembly", suffix="ll"),
-    Stage(ASSEMBLY, "PTX, assembly for NVIDIA's GPUs", suffix="ptx"),
 )
 
 PowerOfTwo = Literal[16, 32, 64, 128, 256]
@@ -70,7 +68,7 @@ class TritonParameters(Parameters):
     """Queries of a program."""
     tile_kv: PowerOfTwo | None = None
     """Keys of one turn of its loop."""
-    warps: Literal[1, 2, 4, 8] | None = None
+    warps: Literal[1, 2, 4, 8, 16] | None = None
     pipeline: int | None = Field(default=None, ge=1, le=8)
     """Tiles of K and V under way at a time: Triton's `num_stages`."""
 
@@ -83,14 +81,15 @@ class Triton(Variant):
     is_baseline = True
     packages = ("triton",)
     parameters: ClassVar[type[TritonParameters]] = TritonParameters
-    stages: ClassVar[tuple[Stage, ...]] = (*STAGES, OBJECT, EMULATED)
+    stages: ClassVar[tuple[Stage, ...]] = (*STAGES, NVIDIA.assembly, OBJECT, EMULATED)
 
     def supports(self, problem: AttentionProblem, target: str) -> str | None:
         """Return None, or why the kernel does not compute this problem; does not import Triton."""
-        if name_of(target) != "cuda":
-            return f"Triton compiles for cuda here, not for {target}"
-        if importlib.util.find_spec("triton") is None:
-            return MISSING
+        vendor = VENDORS.get(name_of(target))
+        if vendor is None:
+            return f"Triton compiles for {', '.join(VENDORS)} here, not for {target}"
+        if (reason := why_missing(vendor)) is not None:
+            return reason
         if (reason := lacks(problem, *OTHER_FEATURES)) is not None:
             return reason
         for name, width in (("head_dim", problem.head_dim), ("head_dim_v", problem.head_dim_v)):
@@ -105,26 +104,39 @@ class Triton(Variant):
 
     def source(self, case: Case) -> str:
         """Return the text of the kernel; sizes and tiles are in the case."""
-        return Path(__file__).with_name("kernel.py").read_text(encoding="utf-8")
+        return Path(__file__).with_name(SOURCE_FILE).read_text(encoding="utf-8")
 
     def build(self, case: Case, key: str, folder: Path) -> Artifact:
         """Compile the kernel and keep Triton's own stages; raises `BuildError` with what Triton says."""
-        from harness.targets.cuda.device_code import device_code
-        from harness.targets.cuda.vendor import DEVICE_LOADER, nvidia_vendor
+        emission, tiles = VENDORS[name_of(case.target)].emission, _tiles(case)
+        executed = executed_flops(case.problem, tiles)
+        if emission is None:
+            (folder / SOURCE_FILE).write_text(self.source(case), encoding="utf-8")
+            return Artifact(
+                case=case,
+                key=key,
+                metrics=StaticMetrics(flops_executed=executed),
+                stage_seconds={"source": 0.0},
+                stage_files={"source": SOURCE_FILE},
+                **_launched_by_triton(case, tiles),
+            )
+        return self._compiled(case, key, folder, emission)
+
+    def _compiled(self, case: Case, key: str, folder: Path, emission: Emission) -> Artifact:
         from harness.targets.gpu import packaging
         from harness.targets.lowering.stage_recorder import StageRecorder
 
-        tiles, chip = _tiles(case), CudaTarget().chip(chip_of(case.target))
-        stages = StageRecorder(folder, self.stages)
+        tiles, vendor = _tiles(case), gpu_target(case).vendor(chip_for(case))
+        stages = StageRecorder(folder, (*STAGES, emission.assembly, OBJECT, EMULATED))
         started = time.perf_counter()
-        code = _compiled(case.problem, chip, tiles)
+        code = _compiled(case, tiles, emission)
         compilation_s = time.perf_counter() - started
-        for stage in STAGES:
+        for stage in (*STAGES, emission.assembly):
             stages.record(stage, code.texts[stage.name].__str__)
         launch = _launch(case.problem, code, tiles)
-        nvidia_vendor(code.chip).require_room(launch.kernels)
+        vendor.require_room(launch.kernels)
         emulation = emulate(code.texts["llir"], emulated_device(code.chip), stages)
-        kernels = device_code(code.texts[ASSEMBLY], _assembled(code), launch.kernels, code.chip)
+        kernels = emission.device_code(code, launch.kernels)
         stages.name_object(kernels.object_file)
         metrics = packaging.static_metrics(kernels, launch)
         return Artifact(
@@ -133,9 +145,27 @@ class Triton(Variant):
             metrics=metrics.model_copy(update={"flops_executed": executed_flops(case.problem, tiles)}),
             stage_seconds={**stages.seconds, ASSEMBLY: compilation_s},
             stage_files=stages.in_order()["stage_files"],
-            candidates=tuple(_candidates(case, chip, tiles, folder)),
-            **packaging.execution(kernels, emulation, launch, DEVICE_LOADER, case, folder),
+            candidates=tuple(_candidates(case, tiles, folder, emission)),
+            **packaging.execution(kernels, emulation, launch, vendor.device_loader, case, folder),
         )
+
+
+def _launched_by_triton(case: Case, tiles: TritonTiles) -> dict[str, Any]:
+    """Return an artifact's fields on running it where Triton compiles and launches on the device."""
+    loader = Loader(
+        executor="device",
+        function="harness.variants.baselines.triton.launched:load",
+        packages=("torch", "triton"),
+        install=VENDORS[name_of(case.target)].install,
+    )
+    choice = choose([loader], case)
+    return {
+        "executor": choice.executor,
+        "loader": choice.function,
+        "loaders": (loader,),
+        "launch": {"chip": chip_for(case), "tiles": asdict(tiles)},
+        "why_not_run": choice.why_not,
+    }
 
 
 def executed_flops(problem: AttentionProblem, tiles: TritonTiles) -> int:
@@ -152,30 +182,30 @@ def executed_flops(problem: AttentionProblem, tiles: TritonTiles) -> int:
     return 2 * heads * tiles.tile_q * columns * (problem.head_dim + problem.head_dim_v)
 
 
-def _candidates(case: Case, chip: str, default: TritonTiles, folder: Path) -> Iterator[Candidate]:
+def _candidates(case: Case, default: TritonTiles, folder: Path, emission: Emission) -> Iterator[Candidate]:
     """Compile the kernel with other tiles for a device to choose from, each into a folder of its own.
 
     None where the case sets tiles, or asks for the emulator; tiles that the chip has no memory for are left
     out.
     """
-    from harness.targets.cuda.device_code import device_code
-    from harness.targets.cuda.vendor import nvidia_vendor
     from harness.targets.gpu import packaging
 
     is_set = TritonParameters.model_validate(case.params) != TritonParameters()
     if is_set or wanted_executor(case) not in (None, "device"):
         return
-    fitted = dict.fromkeys(_fitted(case, tiles) for tiles in candidates(case.problem))
+    vendor = gpu_target(case).vendor(chip_for(case))
+    families = VENDORS[name_of(case.target)].families
+    fitted = dict.fromkeys(_fitted(case, tiles) for tiles in candidates(case.problem, families))
     for tiles in fitted:
         if tiles == default:
             continue
-        code = _compiled(case.problem, chip, tiles)
+        code = _compiled(case, tiles, emission)
         launch = _launch(case.problem, code, tiles)
         try:
-            nvidia_vendor(code.chip).require_room(launch.kernels)
+            vendor.require_room(launch.kernels)
         except UnsupportedError:
             continue
-        kernels = device_code(code.texts[ASSEMBLY], _assembled(code), launch.kernels, code.chip)
+        kernels = emission.device_code(code, launch.kernels)
         name = "-".join(map(str, astuple(tiles)))
         (folder / name).mkdir()
         for file, content in kernels.files.items():
@@ -187,44 +217,35 @@ def _candidates(case: Case, chip: str, default: TritonTiles, folder: Path) -> It
 
 def _tiles(case: Case) -> TritonTiles:
     """Return the tiles: those that are set, and the best known for the rest."""
-    return _fitted(case, default_tiles(case.problem, CudaTarget().chip(chip_of(case.target))))
+    best_known = VENDORS[name_of(case.target)].tiles(chip_for(case))
+    return _fitted(case, default_tiles(case.problem, best_known))
 
 
 def _fitted(case: Case, default: TritonTiles) -> TritonTiles:
     """Return tiles with what a case sets, and no larger than its problem."""
     parameters, problem = TritonParameters.model_validate(case.params), case.problem
+    rows = VENDORS[name_of(case.target)].rows_of_warp(chip_for(case))
     tile_q = parameters.tile_q or min(default.tile_q, max(LEAST_WIDTH, 1 << (problem.seq_q - 1).bit_length()))
     return TritonTiles(
         tile_q=tile_q,
         tile_kv=parameters.tile_kv or default.tile_kv,
-        warps=parameters.warps or min(default.warps, max(1, tile_q // LEAST_WIDTH)),
+        warps=parameters.warps or min(default.warps, max(1, tile_q // rows)),
         pipeline=parameters.pipeline or default.pipeline,
     )
 
 
-def _compiled(problem: AttentionProblem, chip: str, tiles: TritonTiles) -> "TritonCode":
+def _compiled(case: Case, tiles: TritonTiles, emission: Emission) -> TritonCode:
     os.environ.setdefault("TRITON_CACHE_DIR", str(cache_root() / "triton"))
     from harness.variants.baselines.triton.compilation import compile_kernel
 
+    vendor = VENDORS[name_of(case.target)]
     try:
-        return compile_kernel(problem, chip, tiles)
+        return compile_kernel(case.problem, chip_for(case), tiles, emission, vendor.precision)
     except Exception as error:  # Triton raises what it likes
         raise BuildError(f"Triton: {one_line(error)}") from error
 
 
-def _assembled(code: "TritonCode") -> "Assembled":
-    """Return the machine code with registers and spills, which only the assembler that made it knows."""
-    from harness.targets.cuda import ptxas
-    from harness.targets.cuda.nvdisasm import disassembled
-    from harness.variants.baselines.triton.compilation import assembler
-
-    source = code.texts[ASSEMBLY].encode()
-    again = ptxas.machine_code(str(assembler(code.chip)), source, code.chip)
-    kernels = again.kernels if again is not None else []
-    return ptxas.Assembled(source, code.cubin, kernels, disassembled(code.cubin))
-
-
-def _launch(problem: AttentionProblem, code: "TritonCode", tiles: TritonTiles) -> "GpuLaunch":
+def _launch(problem: AttentionProblem, code: TritonCode, tiles: TritonTiles) -> "GpuLaunch":
     from harness.problem.outputs import OUTPUT
     from harness.targets.gpu.launch import GpuKernel, GpuLaunch
     from harness.targets.lowering.buffers import Buffer
