@@ -92,6 +92,14 @@ def test_the_lanes_of_flash_never_wait_for_a_bank(chip: str, head_dim: int) -> N
     assert "ds_read_u16" not in (folder / artifact.stage_files["assembly"]).read_text()
 
 
+def test_rows_of_512_bytes_leave_without_bank_conflicts() -> None:
+    problem = AttentionProblem(heads=1, seq_q=64, head_dim=256, dtype="f16")
+    artifact, folder = built(problem, "rocm:gfx942")
+    assert "wide-stores" in artifact.stage_files
+    assert (artifact.metrics.bank_conflicts, artifact.metrics.spills) == (0, 0)
+    assert_right_on_emulator(artifact, folder)
+
+
 def test_maxima_take_three_operands_that_nothing_has_quieted() -> None:
     artifact, folder = built(WHOLE, "rocm:gfx90a")
     assembly = (folder / artifact.stage_files["assembly"]).read_text()
