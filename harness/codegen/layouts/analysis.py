@@ -98,10 +98,10 @@ class LayoutAnalysis:
         """Tiles that are copied to shared memory, or from there, lie as the lanes share the copy."""
         for operation in operations_within(self._function):
             if operation.name == "vector.transfer_write" and (is_copy(operation) or is_copy_out(operation)):
-                tile = operation.operands[0].type
-                rows, columns = tile.shape
-                pitch = operation.operands[1].type.shape[-1] if is_copy(operation) else None
-                layout = self.tiling.copy(rows, columns, tile.element_type.width // 8, pitch)
+                tile, is_out = operation.operands[0].type, is_copy_out(operation)
+                shared = operation.operands[0].owner.operands[0] if is_out else operation.operands[1]
+                (rows, columns), pitch = tile.shape, shared.type.shape[-1]
+                layout = self.tiling.copy(rows, columns, tile.element_type.width // 8, pitch, is_out=is_out)
                 self._assign(operation.operands[0], layout)
             elif operation.name == "vector.transfer_write":
                 self._lay_out_transposing_copy(operation)

@@ -6,7 +6,7 @@ Lanes of a phase that access other words of one bank are served one after anothe
 import functools
 import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.codegen.layouts.contiguous_accesses import contiguous_accesses
@@ -60,13 +60,17 @@ def least_conflicting_pitch(
     row = max(access.banks.count * access.banks.word_bytes for access in accesses_at(columns))
     conflicts: dict[int, int] = {}
     for pitch in range(columns, columns + row // element_bytes, step_bytes // element_bytes):
-        conflicts[pitch] = sum(
-            conflicts_of_accesses(access.layout, pitch, element_bytes, access.banks)
-            for access in accesses_at(pitch)
-        )
+        conflicts[pitch] = conflicts_of_all(accesses_at(pitch), pitch, element_bytes)
         if conflicts[pitch] == 0:
             break
     return min(conflicts, key=lambda pitch: conflicts[pitch])
+
+
+def conflicts_of_all(accesses: Iterable[TileAccess], pitch: int, element_bytes: int) -> int:
+    """Return the extra passes of several accesses to rows `pitch` elements apart."""
+    return sum(
+        conflicts_of_accesses(access.layout, pitch, element_bytes, access.banks) for access in accesses
+    )
 
 
 @functools.lru_cache(maxsize=256)

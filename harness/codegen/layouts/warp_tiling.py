@@ -58,13 +58,21 @@ class WarpTiling:
         axes = tuple(tuple(dim for dim in axis if str(dim) != "warp_row") for axis in layout.axes)
         return Layout(axes, (warp("row", self.warps), *own))
 
-    def copy(self, rows: int, columns: int, element_bytes: int, pitch: int | None = None) -> Layout:
+    def copy(
+        self,
+        rows: int,
+        columns: int,
+        element_bytes: int,
+        pitch: int | None = None,
+        *,
+        is_out: bool = False,
+    ) -> Layout:
         """Return how threads share the copy of a tile, `rows`×`columns`: the widest access each.
 
         Shared memory serves the lanes of a phase at a time.  Where they fill a part of a row, they are
         neighbours along it.  Else they lie in rows below each other, which padding keeps in different banks.
-        A tile that is written to shared memory, to rows `pitch` elements apart, may be shared otherwise where
-        that has fewer bank conflicts.
+        A tile that is written to shared memory, to rows `pitch` elements apart, or with `is_out` read from
+        there, may be shared otherwise where that has fewer bank conflicts.
         """
         height = self.rows_copied_at_once(columns, element_bytes)
         usual = self._copy(height, rows, columns, element_bytes)
@@ -76,7 +84,7 @@ class WarpTiling:
             for other in heights
             if rows % (self.warps * other) == 0
         )
-        banks = self.shared_memory.writes
+        banks = self.shared_memory.reads if is_out else self.shared_memory.writes
         return _least((usual, *others), lambda copy: conflicts_of_accesses(copy, pitch, element_bytes, banks))
 
     def _copy(self, height: int, rows: int, columns: int, element_bytes: int) -> Layout:

@@ -68,13 +68,16 @@ def choose(tile: WorkgroupTile, options: GpuOptions) -> GpuOptions:
     operand = options.query_operand or ("registers" if tile.holds_query() else "shared-memory")
     holds_query = operand == "registers"
     is_full = tile.fills_registers(holds_query=holds_query)
+    spares_loop = is_full and not holds_query and _can_spare_loop(tile)
     return GpuOptions(
         query_operand=operand,
         staging_slots=options.staging_slots or _slots(tile, holds_query=holds_query),
-        row_sums=options.row_sums or ("every-tile" if _spares_loop(tile, is_full) else "after-loop"),
+        row_sums=options.row_sums or ("every-tile" if spares_loop else "after-loop"),
         output_stores=options.output_stores or "wide",
-        operand_loads=options.operand_loads or ("one-step" if is_full else "several-steps"),
-        product_order=options.product_order or ("by-step" if _goes_by_step(tile, is_full) else "by-fragment"),
+        operand_loads=options.operand_loads
+        or ("one-step" if is_full or _has_packed_band(tile) else "several-steps"),
+        product_order=options.product_order
+        or ("by-step" if _goes_by_step(tile, spares_loop or not is_full) else "by-fragment"),
         prefetches=_prefetches(tile.vendor, options),
         output_sums=_output_sums(tile, options),
         row_exchange=options.row_exchange,
@@ -98,21 +101,27 @@ def _prefetches(vendor: Vendor, options: GpuOptions) -> Prefetches | None:
     return options.prefetches
 
 
-def _goes_by_step(tile: WorkgroupTile, is_full: bool) -> bool:
+def _goes_by_step(tile: WorkgroupTile, has_room: bool) -> bool:
     """Return whether products go by step.
 
-    Not where registers are full and masks make a second loop, unless that spares the first one its
-    spills: else it spills in either order, and the model prefers the order of fragments.
+    Not where loops have no room without spills and masks make a second one: it spills in either order, and
+    the model prefers that of fragments.
     """
     most = tile.vendor.most_operand_registers
-    if most is None or tile.key_registers <= most:
-        return False
-    return not (is_full and tile.has_masked_loop) or _spares_loop(tile, is_full)
+    return most is not None and tile.key_registers > most and (has_room or not tile.has_masked_loop)
 
 
-def _spares_loop(tile: WorkgroupTile, is_full: bool) -> bool:
+def _has_packed_band(tile: WorkgroupTile) -> bool:
+    """Return whether warps have one band of packed rows.
+
+    Beside what such rows see, loads for several steps cost a resident workgroup.
+    """
+    return tile.is_packed and tile.has_one_band
+
+
+def _can_spare_loop(tile: WorkgroupTile) -> bool:
     """Return whether a mask makes a second loop, and the first one can do without spills."""
-    return is_full and tile.has_masked_loop and tile.vendor.spares_masked_loops
+    return tile.has_masked_loop and tile.vendor.spares_masked_loops
 
 
 def _slots(tile: WorkgroupTile, *, holds_query: bool) -> Slots:

@@ -46,6 +46,11 @@ class WorkgroupTile:
         return self.problem.causal or self.is_packed
 
     @property
+    def has_one_band(self) -> bool:
+        """Whether a warp has no more rows than a matrix instruction."""
+        return self.queries <= self.warps * self.vendor.matrix_instructions[self.problem.dtype].m
+
+    @property
     def iterations(self) -> int:
         """Tiles of keys that the workgroup of the longest part goes over at most."""
         tiles = -(-self.problem.seq_kv // self.keys)
@@ -121,8 +126,15 @@ class WorkgroupTile:
         return multiprocessors.resident(self.warps * instruction.lanes, registers, shared_bytes)
 
     def holds_query(self) -> bool:
-        """Return whether Q finds room in registers beside the rest."""
-        return not self.fills_registers(holds_query=True)
+        """Return whether Q finds room in registers beside the rest.
+
+        With one band of rows the estimate may exceed what there is by the vendor's spare registers.
+        """
+        multiprocessors = self.vendor.multiprocessors
+        if multiprocessors is None:
+            return True
+        spare = self.vendor.spare_registers if self.has_one_band else 0
+        return self.registers(holds_query=True) <= multiprocessors.registers_of_lane + spare
 
     def fills_registers(self, *, holds_query: bool) -> bool:
         """Return whether a lane has fewer registers than it needs; no where that is not known."""

@@ -99,6 +99,8 @@ class Vendor:
     most_operand_registers: int | None = None
     """Registers of a lane that a product may take all of operand B in; where it takes more, all fragments of
     the product go along its depth together.  None: as many as there are."""
+    spare_registers: int = 0
+    """Registers of a lane that an estimate of a tile with one band of rows and Q is too high by at most."""
     probability_shifts: Mapping[str, int] = field(default_factory=dict)
     """By dtype, the power of two that probabilities are multiplied by before a product takes them: where
     matrix instructions take numbers for 0 that others would not."""

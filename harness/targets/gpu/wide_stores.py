@@ -11,7 +11,7 @@ from mlir import ir
 
 from harness.codegen.ir.transfers import FIRST_INDEX
 from harness.codegen.ir.walk import operations_within
-from harness.codegen.layouts.bank_conflicts import TileAccess, least_conflicting_pitch
+from harness.codegen.layouts.bank_conflicts import TileAccess, conflicts_of_all, least_conflicting_pitch
 from harness.codegen.layouts.constraints import in_shared_memory
 from harness.codegen.layouts.contiguous_accesses import contiguous_accesses
 from harness.codegen.layouts.distribution.transfers import LAST_AXIS, alignment_of, bytes_of, open_axes
@@ -20,6 +20,7 @@ from harness.codegen.layouts.shared_memory_model import WIDEST_ACCESS_BYTES, Sha
 from harness.codegen.layouts.warp_tiling import WarpTiling
 from harness.codegen.layouts.workgroup_memory import LEAST_BITS, exchanged, is_body_of_workgroup
 from harness.targets.gpu.shared_memory import place
+from harness.targets.gpu.staged_tile import PITCH_BYTES
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,9 @@ class Passage:
 
     held: Layout
     stored: Layout
+    """Where nothing is known of conflicts."""
     element_bytes: int
+    tiling: WarpTiling
 
     @property
     def saves_stores(self) -> bool:
@@ -39,13 +42,21 @@ class Passage:
         return after < before
 
     def pitch(self, memory: SharedMemoryModel) -> int:
-        """Return the elements from one row to the next there: the fewest with the fewest bank conflicts."""
-        return least_conflicting_pitch(
-            lambda pitch: (TileAccess(self.held, memory.writes), TileAccess(self.stored, memory.reads)),
-            self.held.shape[-1],
-            self.element_bytes,
-            WIDEST_ACCESS_BYTES,
-        )
+        """Return the elements from one row to the next there: the fewest with the fewest bank conflicts.
+
+        Rows begin where a lane can read its 16 bytes at once, unless others have fewer conflicts.
+        """
+        (rows, columns), size = self.held.shape, self.element_bytes
+
+        def accesses(pitch: int) -> tuple[TileAccess, TileAccess]:
+            stored = self.tiling.copy(rows, columns, size, pitch, is_out=True)
+            return TileAccess(self.held, memory.writes), TileAccess(stored, memory.reads)
+
+        pitches = [
+            least_conflicting_pitch(accesses, columns, size, step)
+            for step in (WIDEST_ACCESS_BYTES, PITCH_BYTES)
+        ]
+        return min(pitches, key=lambda pitch: conflicts_of_all(accesses(pitch), pitch, size))
 
 
 def store_wide(function: ir.OpView, tiling: WarpTiling, most_bytes: int | None) -> None:
@@ -88,4 +99,4 @@ def _passage(write: ir.OpView, tiling: WarpTiling) -> Passage | None:
     alignment = alignment_of(write, FIRST_INDEX["vector.transfer_write"], stored)
     accesses = contiguous_accesses(stored, size)
     is_aligned = all(alignment.of(access, size) == WIDEST_ACCESS_BYTES for access in accesses)
-    return Passage(tiling.result(rows, columns), stored, size) if is_aligned else None
+    return Passage(tiling.result(rows, columns), stored, size, tiling) if is_aligned else None

@@ -11,6 +11,11 @@ from harness.problem.attention_problem import AttentionProblem
 
 pytestmark = pytest.mark.extra("cuda")
 
+H100 = "cuda:sm_90a"
+PACKED = {"cu_seqlens_q": (0, 512, 1024), "cu_seqlens_kv": (0, 512, 1024)}
+UNPACKED = {"batch": 2, "seq_q": 512, "seq_kv": 512}
+"""Sequences of the same lengths."""
+
 
 @pytest.fixture(scope="module", autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory):
@@ -68,6 +73,40 @@ def test_the_loop_spills_nothing_where_rows_are_wide(dtype: str, causal: bool) -
     assert "local" not in metrics.model.instructions
     assert metrics.model.shared_bytes_per_mma == 160
     assert metrics.model.fraction_of_peak >= 0.712
+
+
+@pytest.mark.parametrize(
+    ("target", "variant", "causal", "least"),
+    sweep(
+        [
+            ("cuda:sm_80", "flash", False, 0.65),
+            ("cuda:sm_80", "flash", True, 0.65),
+            ("cuda:sm_80", "varlen", False, 0.65),
+            ("cuda:sm_90a", "flash", False, 0.36),
+            ("cuda:sm_90a", "flash", True, 0.36),
+            ("cuda:sm_90a", "varlen", False, 0.36),
+        ],
+        but=[("cuda:sm_80", "flash", True, 0.65)],
+    ),
+)
+def test_rows_of_512_bytes_spill_nothing(target: str, variant: str, causal: bool, least: float) -> None:
+    lengths = PACKED if variant == "varlen" else UNPACKED
+    problem = AttentionProblem(heads=8, head_dim=256, dtype="f16", causal=causal, **lengths)
+    metrics = api.build(problem, variant=variant, target=target).metrics
+    assert (metrics.spills, metrics.bank_conflicts) == (0, 0)
+    assert metrics.model is not None
+    assert metrics.model.fraction_of_peak >= least
+
+
+def test_a_band_of_packed_rows_costs_no_resident_workgroup() -> None:
+    packed, same = (
+        api.build(AttentionProblem(heads=8, head_dim=64, dtype="f16", **lengths), variant=name, target=H100)
+        for name, lengths in (("varlen", PACKED), ("flash", UNPACKED))
+    )
+    assert (packed.metrics.spills, same.metrics.spills) == (0, 0)
+    assert packed.metrics.model is not None
+    assert same.metrics.model is not None
+    assert packed.metrics.model.fraction_of_peak >= 0.95 * same.metrics.model.fraction_of_peak
 
 
 SIZES = "--dtype f16 --heads 8 --seq 1024 --head-dim 64 --set tile_q=64 --set tile_kv=64"

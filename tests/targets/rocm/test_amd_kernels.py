@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from emulated_runs import assert_right_on_emulator, built
-from main_loops import main_loop
+from main_loops import counted, main_loop
 from sweeps import sweep
 
 from harness import plugins
@@ -90,6 +90,29 @@ def test_the_lanes_of_flash_never_wait_for_a_bank(chip: str, head_dim: int) -> N
     tile = matrix_instructions(CHIPS[chip])["f16"]
     assert artifact.metrics.instructions["matrix"] == 2 * (64 // tile.n) * head_dim // tile.k
     assert "ds_read_u16" not in (folder / artifact.stage_files["assembly"]).read_text()
+
+
+def test_rows_of_512_bytes_leave_without_bank_conflicts() -> None:
+    problem = AttentionProblem(heads=1, seq_q=64, head_dim=256, dtype="f16")
+    artifact, folder = built(problem, "rocm:gfx942")
+    assert "wide-stores" in artifact.stage_files
+    assert (artifact.metrics.bank_conflicts, artifact.metrics.spills) == (0, 0)
+    assert_right_on_emulator(artifact, folder)
+
+
+@pytest.mark.parametrize(
+    ("head_dim", "pages"),
+    sweep([(64, {}), (64, {"page_size": 128}), (128, {}), (128, {"page_size": 128})], but=[(64, {})]),
+)
+def test_packed_rows_take_about_the_instructions_of_others(head_dim: int, pages: dict) -> None:
+    starts = (0, 512, 1024)
+    packed = {"cu_seqlens_q": starts, "cu_seqlens_kv": starts}
+    counts = []
+    for variant, lengths in (("varlen", packed), ("flash", {"batch": 2, "seq_q": 512})):
+        problem = AttentionProblem(heads=8, head_dim=head_dim, dtype="f16", **lengths)
+        artifact, folder = built(problem, "rocm:gfx942", variant, **(pages if variant == "varlen" else {}))
+        counts.append(sum(counted((folder / artifact.stage_files["assembly"]).read_text())))
+    assert counts[0] <= 1.1 * counts[1]
 
 
 def test_maxima_take_three_operands_that_nothing_has_quieted() -> None:
