@@ -135,11 +135,6 @@ STAGES = (
         _on_module(queries_in_lanes),
     ),
     Stage(
-        "exponential",
-        "exp2 as a polynomial and integer arithmetic on the exponent",
-        _on_module(expand_exponentials),
-    ),
-    Stage(
         "register-tiled",
         "operations cut to what fits the registers",
         _for_chip(lambda module, chip: tile_for_registers(module, chip.registers)),
@@ -161,6 +156,11 @@ STAGES = (
         "native-vectors",
         "vectors of a register's length",
         _for_chip(lambda module, chip: split_vectors(module, chip.registers.vector_length)),
+    ),
+    Stage(
+        "exponential",
+        "exp2 as a polynomial, scaled by a power of two",
+        _for_chip(lambda module, chip: expand_exponentials(module, chip.registers.vector_length)),
     ),
     Stage("llvm", "the LLVM dialect", _on_module(lower_to_llvm)),
     Stage("llvm-ir", "LLVM IR", _to_llvm_ir, "ll"),
