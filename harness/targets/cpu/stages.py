@@ -26,6 +26,7 @@ from harness.targets.cpu.vector_lowering import lower_to_llvm, lower_vectors
 from harness.targets.lowering.bufferize import bufferize
 from harness.targets.lowering.buffers import describe_buffers
 from harness.targets.lowering.grid_order import number_longest_first
+from harness.targets.lowering.merged_loops import merge_row_loops
 from harness.targets.lowering.stage_recorder import StageRecorder
 from harness.targets.lowering.transforms import run_passes
 from harness.targets.lowering.vectorize import hoist_from_innermost_loops, vectorize
@@ -144,6 +145,11 @@ STAGES = (
         "hoisted",
         "innermost loops carry accumulators as vectors",
         _on_module(hoist_from_innermost_loops),
+    ),
+    Stage(
+        "merged",
+        "loops over rows go along with those before them, whose rows they read",
+        _on_module(merge_row_loops),
     ),
     Stage("bufferized", "tensors become memory", _on_module(_bufferize)),
     Stage("threaded", "a loop over a range of the grid's points, scratch memory from the caller", _thread),
