@@ -21,6 +21,7 @@ from harness.targets.cpu.native_vectors import split_vectors
 from harness.targets.cpu.object_code import ObjectCode, emit_llvm_ir, emit_object
 from harness.targets.cpu.promotion import promote_query_tiles
 from harness.targets.cpu.register_tiles import tile_for_registers
+from harness.targets.cpu.rescaling import skip_factors_of_one
 from harness.targets.cpu.row_products import compute_rows_in_lanes
 from harness.targets.cpu.vector_lowering import lower_to_llvm, lower_vectors
 from harness.targets.lowering.bufferize import bufferize
@@ -150,6 +151,11 @@ STAGES = (
         "merged",
         "loops over rows go along with those before them, whose rows they read",
         _on_module(merge_row_loops),
+    ),
+    Stage(
+        "guarded",
+        "what factors that are all 1 multiply is left as it is",
+        _on_module(skip_factors_of_one),
     ),
     Stage("bufferized", "tensors become memory", _on_module(_bufferize)),
     Stage("threaded", "a loop over a range of the grid's points, scratch memory from the caller", _thread),
