@@ -180,7 +180,7 @@ class GeneratedVariant(Variant):
         if tiling.probability_shift:
             steps.insert(0, _shifted(tiling.probability_shift))
         if tiling.maximum_slack:
-            steps.insert(0, _kept_maxima(tiling.maximum_slack))
+            steps.insert(len(steps) - 1, _kept_maxima(tiling.maximum_slack))
         return PAYLOAD, steps
 
     def source(self, case: Case) -> str:

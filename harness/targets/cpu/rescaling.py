@@ -10,12 +10,17 @@ from harness.codegen.ir.for_loop import ForLoop
 from harness.codegen.ir.walk import operations_within, producer_of
 from harness.targets.lowering.vectorize import INNERMOST
 
-READ, MULTIPLY, WRITE, YIELD = BODY = ("vector.transfer_read", "arith.mulf", "vector.transfer_write", "scf.yield")
+READ, MULTIPLY, WRITE, YIELD = BODY = (
+    "vector.transfer_read",
+    "arith.mulf",
+    "vector.transfer_write",
+    "scf.yield",
+)
 """What a loop consists of that does nothing but multiply rows."""
 
 
 def skip_factors_of_one(module: ir.Module) -> None:
-    """Let innermost loops that multiply rows by the same factors run only if one of these is not 1, in place."""
+    """Let innermost loops that multiply all rows by some factors run only if one is not 1, in place."""
     for operation in operations_within(module.operation):
         if operation.name == "scf.for" and INNERMOST in operation.attributes:
             factors = _factors_of_rows(ForLoop(operation))

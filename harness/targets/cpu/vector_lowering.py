@@ -151,9 +151,15 @@ def _combined_in_pairs(reduction: ir.OpView) -> ir.Value | None:
     source, accumulator = reduction.operands
     dimensions = list(ir.DenseI64ArrayAttr(reduction.attributes["reduction_dims"]))
     transposition = source.owner
-    if isinstance(transposition, ir.OpView) and transposition.name == "vector.transpose" and dimensions == [1]:
+    if (
+        isinstance(transposition, ir.OpView)
+        and transposition.name == "vector.transpose"
+        and dimensions == [1]
+    ):
         source, dimensions = transposition.operands[0], [0]
-    combine = next((COMBINE[kind] for kind in COMBINE if f"<{kind}>" in str(reduction.attributes["kind"])), None)
+    combine = next(
+        (COMBINE[kind] for kind in COMBINE if f"<{kind}>" in str(reduction.attributes["kind"])), None
+    )
     if combine is None or dimensions != [0] or source.type.rank != 2:
         return None
     rows = [vector.extract(source, [], [row]) for row in range(source.type.shape[0])]

@@ -49,9 +49,9 @@ def _may_wait(writer: ForLoop, reader: ForLoop) -> bool:
         return False
     between = block[block.index(writer.operation) + 1 : block.index(reader.operation)]
     using = {user for each in between for user in (each, *operations_within(each))}
-    return not any(use.owner in using for result in writer.operation.results for use in result.uses) and not any(
-        result in reader.initial_values for result in writer.operation.results
-    )
+    return not any(
+        use.owner in using for result in writer.operation.results for use in result.uses
+    ) and not any(result in reader.initial_values for result in writer.operation.results)
 
 
 def _reads_only_rows(writer: ForLoop, reader: ForLoop) -> bool:
