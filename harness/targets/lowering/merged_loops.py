@@ -88,11 +88,11 @@ def _merge(writer: ForLoop, reader: ForLoop) -> None:
     with ir.InsertionPoint(reader.operation), reader.operation.location:
         merged = scf.ForOp(*reader.bounds, carried)
         merged.attributes[INNERMOST] = ir.UnitAttr.get()
-    rows = [producer_of(value) for value in writer.yielded]
+    written = list(writer.operation.results)
     for read in [operation for operation in reader.body.operations if operation.name == READ]:
-        if read.operands[0] in list(writer.operation.results):
-            row = rows[list(writer.operation.results).index(read.operands[0])]
-            read.results[0].replace_all_uses_with(row.operands[0])
+        if read.operands[0] in written:
+            write = ir.OpResult(writer.yielded[written.index(read.operands[0])]).owner
+            read.results[0].replace_all_uses_with(write.operands[0])
             read.operation.erase()
     arguments, results = list(merged.inner_iter_args), list(merged.results)
     yielded = []
