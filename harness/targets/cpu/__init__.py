@@ -97,7 +97,7 @@ class CpuTarget(Target):
         registers = chip_named(chip).registers
         has_one_query = problem.seq_q == 1 and problem.group_size == 1
         return TileSizes(
-            query=registers.queries(problem.head_dim),
+            query=registers.queries,
             key=KEY_TILE_OF_ONE_QUERY if has_one_query else KEY_TILE,
             query_multiple=1 if has_one_query else registers.vector_length,
             joins_groups=True,

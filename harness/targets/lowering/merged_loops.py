@@ -69,7 +69,7 @@ def _reads_only_rows(writer: ForLoop, reader: ForLoop) -> bool:
 def _is_same_row(read: ir.OpView, reader: ForLoop, writer: ForLoop, number: int) -> bool:
     """Whether an operation reads the vector that the other loop writes to a tensor in the same iteration."""
     write = producer_of(writer.yielded[number])
-    if read.name != READ or write is None or write.name != WRITE:
+    if read.name != READ or read.operation.block != reader.body or write is None or write.name != WRITE:
         return False
     stored, tensor, *position = write.operands
     wanted = [writer.position if index == reader.position else index for index in list(read.operands)[1:-1]]
