@@ -247,7 +247,7 @@ def test_load_says_which_run_it_took_and_what_it_lacks(
     run.plan(["a", "b"], whole=["a", "b", "c"])
     assert harness.load(tmp_path / "sweep")["case"].tolist() == ["a"]
     first, second, third = capsys.readouterr().err.splitlines()
-    assert first.startswith(f"harness: {newest}: the newest of 3 runs; not loaded: ")
+    assert first.startswith(f"harness: taken: {newest}, ")
     assert second.endswith("not run yet: 1 planned case; --resume goes on")
     assert third.endswith("not asked for: 1 case of the experiment")
 

@@ -123,6 +123,8 @@ class RowMaker:
     command: str
     """`run` or `check`: what repeats a failure."""
     out: Path = DEFAULT_OUT
+    commit: str | None = None
+    """What is checked out to repeat a failure, where it is of another revision than what runs here."""
     package: Path = PACKAGE
     """This package's folder, as workers import it."""
 
@@ -145,6 +147,8 @@ class RowMaker:
         if status.is_failure:
             only = ("--only", f"case={record.case.id}")
             rerun = shell_line(["harness", self.command, *self.source, *only, *out_words(self.out)])
+            if self.commit is not None:
+                rerun = f"{shell_line(['git', 'checkout', self.commit])} && {rerun}"
         reason = cut(printable(reason))
         return self._result(
             record, status=status, phase=phase, reason=reason, rerun=rerun, transient=transient

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from harness.bench.comparing.verdicts import Margins
 
 DEFAULT_BUDGET_S = 20.0
+LONGER = 4
+"""How many times as long ambiguous cases are to be measured again: intervals shrink by the root of that."""
 RUNS_FOLDER = "revisions"
 
 
@@ -42,18 +44,14 @@ def margins_of(threshold: float, minimum_effect: float) -> "Margins":
 def compared_folders(runs: Sequence[Path], margins: "Margins") -> "Comparison":
     """Compare two runs that are there."""
     from harness.bench.comparing.comparison import compare_runs
-    from harness.results.loading import open_run, untimed_note
+    from harness.results.loading import open_run, taken_line
 
     if len(runs) != 2:
         raise InputError(f"found {len(runs)} folders, expected OLD and NEW, two runs")
     old, new = map(open_run, runs)
     comparison = compare_runs(old, new, margins)
-    untimed = [
-        untimed_note(path, run)
-        for path, run in zip(runs, (old, new), strict=True)
-        if not run.table()["time_s"].notna().any()
-    ]
-    return replace(comparison, notes=(*comparison.notes, *filter(None, untimed)))
+    taken = [taken_line(path, run) for path, run in zip(runs, (old, new), strict=True)]
+    return replace(comparison, notes=(*comparison.notes, *filter(None, taken)))
 
 
 def compared_in_turn(
@@ -100,7 +98,12 @@ def compared_in_turn(
             raise StoppedError(str(interruption)) from interruption
     asked = _without_values(sys.argv[1:], ("--only", "--budget"))
     again = [word for word in asked if word != "--resume"]
-    return replace(comparison, made_by=("harness", *again, "--budget", f"{4 * budget_s:g}"))
+    longer_s = LONGER * budget_s
+    return replace(
+        comparison,
+        made_by=("harness", *again, "--budget", f"{longer_s:g}"),
+        longer=f", {longer_s:g} s a case instead of {budget_s:g}, which halves intervals",
+    )
 
 
 def _without_values(words: Sequence[str], options: Sequence[str]) -> list[str]:

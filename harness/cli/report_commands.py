@@ -240,9 +240,10 @@ def archive(
 ) -> None:
     """Pack a run into one file: its rows, samples and manifest, from which reports are made again."""
     from harness.results.archive import SUFFIX, write_archive
-    from harness.results.loading import open_run
+    from harness.results.loading import open_run, taken_line
 
     run = open_run(folder)
+    note(filter(None, [taken_line(folder, run)]))
     file = out or Path(f"{run.experiment}-{run.run}{SUFFIX}")
     if not file.name.endswith(SUFFIX):
         raise InputError(f"--out: found {str(file)!r}, expected a name that ends in {SUFFIX}")

@@ -9,7 +9,7 @@ import typer
 from harness.cli.app import app
 from harness.cli.options import ExperimentName, Jobs, Only, Plain, Profile, Shard, path_option
 from harness.cli.run_options import RunOptions, with_run_options
-from harness.cli.runs import executed, not_timed, note, planned, report_run
+from harness.cli.runs import executed, not_timed, note, planned, report_run, write_junit_of
 from harness.system.errors import InputError
 from harness.system.plurals import counted
 from harness.system.printable import printable
@@ -134,9 +134,7 @@ def check(
     """Build and check an experiment's cases without timing; exit status 1 if one failed."""
     plan, summary = executed(options, timed=False, junit=junit)
     if junit is not None:
-        from harness.reporting.junit import write_junit
-
-        write_junit(summary.results, junit)
+        write_junit_of(plan, summary.results, junit)
     report_run(summary)
     statuses = [result.status for result in summary.results]
     lost = _no_longer_supported(plan.experiment, summary)

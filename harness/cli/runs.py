@@ -116,12 +116,20 @@ def executed(
         )
     except RunInterrupted as interruption:
         if junit is not None:
-            from harness.reporting.junit import write_junit
-
-            write_junit(interruption.rows, junit)
+            write_junit_of(plan, interruption.rows, junit)
         # typer keeps nothing of a KeyboardInterrupt but its exit status
         raise StoppedError(str(interruption)) from interruption
     return plan, summary
+
+
+def write_junit_of(plan: Plan, rows: "Iterable[Result]", file: Path) -> None:
+    """Write what became of the cases of a plan as JUnit XML, by the names that pytest gives them."""
+    from harness.reporting.junit import write_junit
+    from harness.reporting.outcomes import item_file, item_name
+
+    experiment = plan.experiment
+    source = (experiment.path or Path(experiment.name)).absolute()
+    write_junit(rows, file, item_file(source, Path.cwd()), {case.id: item_name(case) for case in plan.cases})
 
 
 def crowded(cases: "Iterable[Case]", cores: int) -> list[str]:

@@ -121,10 +121,19 @@ class ProblemAxes(_ProblemTable):
         return self
 
     def problems(self) -> Iterator[AttentionProblem]:
-        """Yield the problem at every point of the product; raises `ValueError` at a point that is none."""
+        """Yield the problem at every point of the product; then raises `ValueError` if some are none.
+
+        It has a line for each reason, with the first point that it is one for.
+        """
         axes = self._axes()
+        mistakes: dict[str, str] = {}
         for point in itertools.product(*axes.values()):
-            yield _problem(dict(zip(axes, point, strict=True)))
+            try:
+                yield _problem(dict(zip(axes, point, strict=True)))
+            except ValueError as error:
+                mistakes.setdefault(str(error).partition(" (in ")[0], str(error))
+        if mistakes:
+            raise ValueError("\n".join(mistakes.values()))
 
     @property
     def count(self) -> int:

@@ -65,7 +65,7 @@ def checked(kind: str, name: str, values: Mapping[str, Any], owner: str) -> Any:
         with code_of(model):
             return validated(model, _without_open(values, model))
     except ValidationError as error:
-        raise InputError(*(owner + line for line in messages(error, keys=model.model_fields))) from error
+        raise InputError(*(owner + line for line in messages(error, model=model))) from error
     except ValueError as error:
         raise InputError(f"{owner}{error}") from error
 

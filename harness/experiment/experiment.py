@@ -15,7 +15,6 @@ from pydantic import (
     AfterValidator,
     Field,
     PrivateAttr,
-    ValidationError,
     model_validator,
 )
 
@@ -25,7 +24,7 @@ from harness.experiment.case_settings import Settings, checked, concrete
 from harness.experiment.condition import holds, parse_condition
 from harness.experiment.covering import covering_cases
 from harness.experiment.experiment_file import named_source, text_of, toml_of
-from harness.experiment.mistakes import wrong_names
+from harness.experiment.mistakes import known_names, read_what_is_right, wrong_names
 from harness.experiment.profiles import mistakes_in_profiles, profile_names, unknown_profile, with_profile
 from harness.experiment.selection import select
 from harness.experiment.settings import (
@@ -40,8 +39,8 @@ from harness.experiment.settings import (
 from harness.experiment.shipped import find_experiment, word_for
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
-from harness.system.errors import HarnessError, InputError
-from harness.system.validation import FrozenModel, each_once, messages, plain_entries, shown
+from harness.system.errors import HarnessError, InputError, Mistakes
+from harness.system.validation import FrozenModel, each_once, shown
 
 MOST_CASES = 50_000
 """Cases that an experiment may mean: more is a mistake, or takes longer to plan than anyone waits."""
@@ -83,6 +82,8 @@ class Experiment(FrozenModel):
     _text: str | None = PrivateAttr(default=None)
     _profile: str | None = PrivateAttr(default=None)
     _planned: dict[str, tuple[Case, ProblemTable]] | None = PrivateAttr(default=None)
+    _untold: frozenset[str] = PrivateAttr(frozenset())
+    """Keys of tables whose problems are not made: what is wrong with them is told already."""
 
     @model_validator(mode="after")
     def _has_problems(self) -> Self:
@@ -156,22 +157,28 @@ class Experiment(FrozenModel):
         return list(groups.values())
 
     def _cases(self) -> Iterator[tuple[Case, ProblemTable]]:
-        """Yield every case of every product of axes, with the table that is this product."""
+        """Yield every case of every product of axes, with the table that is this product.
+
+        Raises `InputError` with all mistakes in all tables.
+        """
+        mistakes = Mistakes()
         if self.covering:
             yield from self._covering_cases()
         for key, table in self.tables().items():
-            options = {target: self._target_options(target, key, table) for target in self.targets}
-            parameters = {variant: self._parameters(variant, key, table) for variant in self.variants}
+            options = mistakes.each(self.targets, self._target_options, key, table)
+            parameters = mistakes.each(self.variants, self._parameters, key, table)
             count = table.count * sum(map(len, options.values())) * sum(map(len, parameters.values()))
             if count > MOST_CASES:
                 many = (
                     f"{table.count:,} problems with their variants, targets and settings are {count:,} cases"
                 )
                 raise self._error(key, f"{many}, expected at most {MOST_CASES:,}")
-            for problem, target in itertools.product(self._problems(key, table), self.targets):
-                variants = [
-                    name for name in self.variants if self._takes_part(name, problem, target, key, table)
-                ]
+            problems: list[AttentionProblem] = []
+            with mistakes.gathered():
+                problems += () if key in self._untold else self._problems(key, table)
+            for problem, target in itertools.product(problems, options):
+                takes_part = mistakes.each(parameters, self._takes_part, problem, target, key, table)
+                variants = [name for name in parameters if takes_part.get(name)]
                 for target_options, variant in itertools.product(options[target], variants):
                     for params in parameters[variant]:
                         case = Case(
@@ -182,6 +189,7 @@ class Experiment(FrozenModel):
                             target_options=target_options,
                         )
                         yield case, table
+        mistakes.require_none()
 
     def _covering_cases(self) -> Iterator[tuple[Case, ProblemTable]]:
         """Yield few cases of the experiments in `covering`, those where variants here take part."""
@@ -226,7 +234,9 @@ class Experiment(FrozenModel):
         try:
             yield from table.problems()
         except ValueError as error:
-            raise self._error(key, str(error)) from error
+            raise InputError(
+                *(f"{self._source}: {key}: {line}" for line in f"{error}".split("\n"))
+            ) from error
 
     def _takes_part(
         self,
@@ -268,19 +278,17 @@ class Experiment(FrozenModel):
             many = f"the lists multiply to {count:,} combinations"
             raise self._error(key, f"{many}, expected at most {MOST_CASES:,}")
         combinations: list[Settings] = []
-        mistakes: list[str] = []
+        mistakes = Mistakes()
         for point in itertools.product(*axes.values()):
             values = dict(zip(axes, point, strict=True))
             try:
-                combinations.append(concrete(checked(kind, name, values, f"{self._source}: {key}.")))
-            except InputError as error:
-                mistakes += error.mistakes
+                with mistakes.gathered():
+                    combinations.append(concrete(checked(kind, name, values, f"{self._source}: {key}.")))
             except HarnessError as error:
                 if axes:
                     raise self._error(key, str(error)) from error
                 return [{}]  # its cases end as rows that say why
-        if mistakes:
-            raise InputError(*dict.fromkeys(mistakes))
+        mistakes.require_none()
         return combinations
 
     @property
@@ -305,33 +313,41 @@ def load_experiment(path: Path | str, profile: str | None = None) -> Experiment:
 def parse_experiment(text: str, path: Path, profile: str | None = None) -> Experiment:
     """Check the text of an experiment that was read from a path, see `load_experiment`."""
     data = toml_of(text, path)
-    wrong = mistakes_in_profiles(data)
-    if wrong:
-        raise InputError(*(f"{path}: {line}" for line in wrong))
     unknown = None if profile is None else unknown_profile(profile, data)
-    if unknown is not None:
-        raise InputError(f"{path}: {unknown}")
-    names = [None, *profile_names(data)]
-    experiments = {name: _checked(with_profile(data, name), text, path, name) for name in names}
+    wrong = [*mistakes_in_profiles(data), *([] if unknown is None else [unknown])]
+    lines = {line: f"{path}: {line}" for line in wrong}
+    experiments = {}
+    for name in [None] if wrong else [None, *profile_names(data)]:
+        try:
+            experiments[name] = _checked(with_profile(data, name), text, path, name)
+        except InputError as error:
+            begin = f"{named_source(path, name)}: "
+            for line in error.mistakes:
+                lines.setdefault(line.removeprefix(begin), line)
+    if lines:
+        raise InputError(*lines.values())
     return experiments[profile]
 
 
 def _checked(data: dict[str, Any], text: str, path: Path, profile: str | None) -> Experiment:
+    """Return the experiment in some data; raises `InputError` with a line for each mistake in all of it."""
     source = named_source(path, profile)
     if isinstance(data.get("problems"), dict):
         raise InputError(
             f"{source}: problems: found [problems.…], expected [[problems]] before it; settings that belong "
             "to [problem] stand in [problem.variant.NAME] and [problem.target.NAME]"
         )
-    try:
-        experiment = Experiment.model_validate(plain_entries(data), strict=True)
-    except ValidationError as error:
-        raise InputError(*(f"{source}: {line}" for line in messages(error))) from error
-    except ValueError as error:
-        raise InputError(f"{source}: {error}") from error
+    experiment, untold, wrong = read_what_is_right(Experiment, data)
+    if experiment is None:
+        raise InputError(*(f"{source}: {line}" for line in wrong))
     experiment._path, experiment._text, experiment._profile = path, text, profile
-    mistakes = [f"{source}: {mistake}" for mistake in wrong_names(experiment)]
-    if mistakes:
-        raise InputError(*mistakes)
-    experiment.cases()
-    return experiment
+    wrong += wrong_names(experiment)
+    if not wrong:
+        experiment.cases()
+        return experiment
+    mistakes = Mistakes(f"{source}: {line}" for line in wrong)
+    known = experiment.model_copy(update=known_names(experiment))
+    known._untold = frozenset(untold)
+    with mistakes.gathered():
+        known._plan()
+    raise InputError(*dict.fromkeys(mistakes.lines))

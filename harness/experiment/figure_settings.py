@@ -21,7 +21,7 @@ def parse_settings(
         with code_of(figure.settings):
             settings = figure.settings.model_validate(dict(values))
     except ValidationError as error:
-        raise InputError(*messages(error, f"figures.{figure.name}", figure.settings.model_fields)) from error
+        raise InputError(*messages(error, f"figures.{figure.name}", figure.settings)) from error
     if variants is not None:
         unknown = [
             f"figures.{figure.name}.{key}: {unknown_name('variant', name, variants)}"

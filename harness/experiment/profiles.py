@@ -38,7 +38,7 @@ def mistakes_in_profiles(data: Mapping[str, Any]) -> list[str]:
     try:
         TypeAdapter(dict[str, Profile]).validate_python(data.get(PROFILES, {}))
     except ValidationError as error:
-        return messages(error, PROFILES)
+        return messages(error, PROFILES, Profile)
     return []
 
 

@@ -15,7 +15,7 @@ def cases_of_shard(shard: str, cases: Sequence[Case]) -> list[Case]:
     Cases that are timed against each other stay together.  Their groups are dealt out one by one, those of a
     target side by side and the largest first, so that all parts take about as long.
     """
-    number, count = _parsed(shard)
+    number, count = parsed_shard(shard)
     groups = Experiment.groups(cases)
     if len(groups) < count:
         together = f"the cases are {counted(len(groups), 'group')}, each timed together"
@@ -29,7 +29,8 @@ def _rank(group: Sequence[Case]) -> tuple[str, int, int]:
     return group[0].target, -len(group), -group[0].problem.flops()
 
 
-def _parsed(shard: str) -> tuple[int, int]:
+def parsed_shard(shard: str) -> tuple[int, int]:
+    """Return number and count of a part, 2 and 8 of `2/8`."""
     match = re.fullmatch(r"([1-9]\d{0,4})/([1-9]\d{0,4})", shard)
     if match is None or int(match[1]) > int(match[2]):
         raise InputError(f"--shard: found {shard!r}, expected I/N with I from 1 to N, such as 2/8")

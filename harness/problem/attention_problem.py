@@ -64,7 +64,7 @@ class AttentionProblem(AttentionFields):
         try:
             super().__init__(**fields)
         except ValidationError as error:
-            raise InputError(*messages(error, keys=type(self).model_fields)) from error
+            raise InputError(*messages(error, model=type(self))) from error
 
     # Pydantic calls a constructor of one's own when it reads JSON, too; there its own errors are expected.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ import pytest
 from harness.bench.running.context import LOGS
 from harness.problem.case import Case
 from harness.pytest_plugin.runs import ExperimentRun
-from harness.reporting.outcomes import failure_of, headline, is_skipped
+from harness.reporting.outcomes import failure_of, headline, is_skipped, item_name
 from harness.results.result import Result
 from harness.system.errors import HarnessError
 from harness.system.printable import printable
@@ -31,7 +31,7 @@ class ExperimentFile(pytest.File):
     def collect(self) -> Iterator["CaseItem"]:
         """Yield an item for each case."""
         for case in self.run.cases:
-            item: CaseItem = CaseItem.from_parent(self, name=name_of(case), callobj=self.test)
+            item: CaseItem = CaseItem.from_parent(self, name=item_name(case), callobj=self.test)
             item.describe(self.run, case)
             yield item
 
@@ -97,12 +97,6 @@ def time_case(request: pytest.FixtureRequest, benchmark: Any) -> None:
     item.clock = chain.from_iterable((0.0, sample) for sample in samples)
     benchmark.extra_info.update(properties(row))
     benchmark.pedantic(item.require_passed, args=(row,), rounds=max(1, len(samples)))
-
-
-def name_of(case: Case) -> str:
-    """Return a case's name as an item, `flash:cpu-b1-h8-s256-d64-f32-causal-threads=2`."""
-    _, *words = case.describe().replace("×", "x").split(" · ")
-    return f"{case.variant}:{'-'.join(' '.join(words).split())}"
 
 
 def properties(row: Result) -> dict[str, str | float]:

@@ -13,7 +13,7 @@ from harness.experiment.experiment import named_experiment
 from harness.pytest_plugin.items import CaseItem, ExperimentFile, check_case, time_case
 from harness.pytest_plugin.runs import ExperimentRun
 from harness.reporting.job_summary import FailedCase, JobSummary, append_summary, job_summary
-from harness.reporting.outcomes import Demands, failure_of
+from harness.reporting.outcomes import Demands, failure_of, item_file
 from harness.results.output_folder import ensure_writable_folder
 from harness.results.run_folder import RunFolder
 from harness.system.errors import HarnessError, InputError
@@ -102,9 +102,8 @@ class HarnessPlugin:
         run = self._runs.get(file_path.resolve())
         if run is None:
             return None
-        root = self._config.rootpath
-        node_id = file_path.relative_to(root) if file_path.is_relative_to(root) else file_path
-        file: ExperimentFile = ExperimentFile.from_parent(parent, path=file_path, nodeid=node_id.as_posix())
+        node_id = item_file(file_path, self._config.rootpath)
+        file: ExperimentFile = ExperimentFile.from_parent(parent, path=file_path, nodeid=node_id)
         file.run = run
         file.test = time_case if self._with_benchmarks and run.experiment.timing.enabled else check_case
         return file

@@ -19,7 +19,7 @@ from harness.reporting.figures.own_axes import drawn_on
 from harness.reporting.frames import renamed
 from harness.reporting.latex import plot_data
 from harness.reporting.runs import Runs
-from harness.system.errors import HarnessError, InputError, message_of, one_line
+from harness.system.errors import HarnessError, InputError, Mistakes, message_of, one_line
 from harness.system.storage.replacing import replaced
 from harness.system.validation import unknown_name
 
@@ -166,29 +166,37 @@ def with_assignments(kept: Mapping[str, Any], assignments: Sequence[str], figure
     words needs no brackets, `panels=head_dim,mask`.  `KEY=` without a value takes a setting back, or an entry
     of a table, whose other entries stay.  Raises `InputError` for a text of another form.
     """
-    settings = dict(kept)
-    fields = figure.settings.model_fields
+    settings, mistakes = dict(kept), Mistakes()
     for text in assignments:
-        entry_of_series = QUOTED.fullmatch(text)
-        key, equals, value = (part.strip() for part in text.partition("="))
-        if not (equals and key):
-            raise InputError(f"--set {text!r}: expected KEY=VALUE, such as style=bars")
-        name, dot, entry = key.partition(".")
-        if entry_of_series:
-            name, entry, value = entry_of_series.groups()
-        if name not in fields:
-            raise InputError(f"--set {name}=: {unknown_name('setting', name, list(fields))}")
-        if dot:
-            table = settings.get(name)
-            others = (
-                {word: of for word, of in table.items() if word != entry} if isinstance(table, dict) else {}
-            )
-            settings[name] = others | ({entry: value} if value else {})
-        elif value:
-            settings[name] = _value(name, value, str(fields[name].annotation))
-        else:
-            settings.pop(name, None)
+        with mistakes.gathered():
+            _assign(settings, text, figure)
+    if mistakes.lines:
+        with mistakes.gathered():
+            parse_settings(figure, settings)
+    mistakes.require_none()
     return settings
+
+
+def _assign(settings: dict[str, Any], text: str, figure: Figure) -> None:
+    """Change settings of a figure as a text says; raises `InputError` for a text of another form."""
+    fields = figure.settings.model_fields
+    entry_of_series = QUOTED.fullmatch(text)
+    key, equals, value = (part.strip() for part in text.partition("="))
+    if not (equals and key):
+        raise InputError(f"--set {text!r}: expected KEY=VALUE, such as style=bars")
+    name, dot, entry = key.partition(".")
+    if entry_of_series:
+        name, entry, value = entry_of_series.groups()
+    if name not in fields:
+        raise InputError(f"--set {name}=: {unknown_name('setting', name, list(fields))}")
+    if dot:
+        table = settings.get(name)
+        others = {word: of for word, of in table.items() if word != entry} if isinstance(table, dict) else {}
+        settings[name] = others | ({entry: value} if value else {})
+    elif value:
+        settings[name] = _value(name, value, str(fields[name].annotation))
+    else:
+        settings.pop(name, None)
 
 
 def _value(name: str, text: str, kind: str) -> Any:

@@ -145,12 +145,17 @@ def display_name(label: str, names: Mapping[str, str]) -> str:
     return str(names.get(label, f"{names.get(variant, variant)}{space}{parameters}"))
 
 
+def shown_names(labels: Iterable[str], names: Mapping[str, str]) -> dict[str, str]:
+    """Return what each of some series is called; those of one name keep their labels, too."""
+    shown = {label: display_name(label, names) for label in labels}
+    times = Counter(shown.values())
+    return {label: name if times[name] == 1 else f"{name} ({label})" for label, name in shown.items()}
+
+
 def renamed(frame: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
     """Return a prepared frame whose series and baselines are called by these names; equal ones stay apart."""
     labels = [*frame["label"].cat.categories, *frame.get(BASELINE_LABEL, frame["label"]).dropna()]
-    shown = {label: display_name(label, names) for label in map(str, labels)}
-    times = Counter(shown.values())
-    shown = {label: name if times[name] == 1 else f"{name} ({label})" for label, name in shown.items()}
+    shown = shown_names(map(str, labels), names)
     frame = frame.assign(label=frame["label"].cat.rename_categories(shown))
     if BASELINE_LABEL in frame:
         baselines = frame[BASELINE_LABEL].map(shown, na_action="ignore").astype(dtype_of("str"))

@@ -49,7 +49,9 @@ def grid_of(
     keys = {name: _in_order(frame, name) for name in (*rows, *columns)}
     numbered = pd.DataFrame(keys).assign(**{_PLACE: range(len(frame))})
     if columns:
-        places = numbered.pivot(index=list(rows), columns=list(columns), values=_PLACE)
+        places = numbered.pivot(index=list(rows), columns=list(columns), values=_PLACE).sort_index(
+            axis="columns"
+        )
     else:
         places = numbered.set_index(list(rows))[[_PLACE]].sort_index()
     lines = records(frame)

@@ -1,21 +1,23 @@
 """A correctness matrix as JUnit XML, which continuous-integration services show as tests."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
-from harness.reporting.frames import describe_problem
 from harness.reporting.outcomes import headline, is_skipped, reason_of
-from harness.results.result import Result, printed_params
+from harness.results.result import Result
 from harness.system.errors import InputError
 
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot hold, such as a compiler's colour codes."""
 
 
-def write_junit(results: Iterable[Result], path: Path) -> None:
-    """Write one test case per result: failures with reason and rerun command, unsupported ones as skipped."""
+def write_junit(results: Iterable[Result], path: Path, file: str, names: Mapping[str, str]) -> None:
+    """Write one test case per result: failures with reason and rerun command, unsupported ones as skipped.
+
+    Tests have the names that pytest gives them: `file` is the experiment's, `names` are those of cases by id.
+    """
     rows = list(results)
     suite = ElementTree.Element(
         "testsuite",
@@ -27,7 +29,7 @@ def write_junit(results: Iterable[Result], path: Path) -> None:
         time=f"{sum(map(_seconds, rows)):.3f}",
     )
     for row in rows:
-        suite.append(_test_case(row))
+        suite.append(_test_case(row, file, names.get(row.case, row.case)))
     root = ElementTree.Element("testsuites")
     root.append(suite)
     ElementTree.indent(root)
@@ -42,14 +44,15 @@ def _seconds(row: Result) -> float:
     return row.elapsed_s or 0.0
 
 
-def _test_case(row: Result) -> ElementTree.Element:
-    params = f" {printed_params(row.params)}" if row.params else ""
+def _test_case(row: Result, file: str, name: str) -> ElementTree.Element:
     case = ElementTree.Element(
         "testcase",
-        classname=_xml(f"{row.experiment}.{row.target}.{row.variant}"),
-        name=_xml(f"{describe_problem(dict(row))}{params} [{row.case}]"),
+        classname=_xml(file.replace("/", ".")),
+        name=_xml(name),
         time=f"{_seconds(row):.3f}",
     )
+    properties = ElementTree.SubElement(case, "properties")
+    ElementTree.SubElement(properties, "property", name="case", value=row.case)
     reason = _xml(reason_of(row))
     if row.status.is_failure:
         failure = ElementTree.SubElement(case, "failure", type=row.status.value, message=_xml(headline(row)))

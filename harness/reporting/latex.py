@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -38,6 +39,8 @@ SPECIAL = {
     "✓": r"\ensuremath{\checkmark}",
 }
 """Characters that LaTeX reads as commands, or that its usual fonts lack."""
+FORMULA = re.compile(r"(?<!\\)(\$(?:[^$\\]|\\.)+\$)")
+"""What may be a formula between two dollar signs; one after a backslash is none of them."""
 PREAMBLE = "% \\usepackage{booktabs,multirow,amssymb}; one tabular, to be put into a table of your own"
 READ = "% Throughput and speed-ups: higher is better.  Times and errors: lower is better."
 CLINES = re.compile(r"\\cline(\{.*?\}).*")
@@ -55,14 +58,33 @@ distances to them."""
 
 
 def latex_text(text: object) -> str:
-    """Return a text as LaTeX sets it letter by letter."""
-    return "".join(SPECIAL.get(letter, letter) for letter in printable(str(text)))
+    """Return a text as LaTeX sets it letter by letter, but for formulas as figures show them, `$O(N)$`."""
+    shown = printable(str(text))
+    parts = FORMULA.split(shown) if shown.replace(r"\$", "").count("$") % 2 == 0 else [shown]
+    return "".join(
+        part if place % 2 and _is_formula(part) else "".join(SPECIAL.get(letter, letter) for letter in part)
+        for place, part in enumerate(parts)
+    )
 
 
-def summary_latex(grid: pd.DataFrame | None, summary: Summary) -> Iterator[str]:
-    """Yield the lines of a run's table: its `paper_grid`, or where there is none a row for each case."""
-    if grid is not None:
-        yield from grid_latex(grid, summary.title)
+@cache
+def _is_formula(text: str) -> bool:
+    """Whether matplotlib sets a text as a formula; it knows no command that reads a file or defines one."""
+    from matplotlib.mathtext import MathTextParser
+
+    try:
+        MathTextParser("path").parse(text)
+    except ValueError:
+        return False
+    return r"\text" not in text  # inside of it matplotlib takes any letters, commands of LaTeX among them
+
+
+def summary_latex(grids: Sequence[tuple[str, pd.DataFrame]], summary: Summary) -> Iterator[str]:
+    """Yield the lines of a run's tables: its `paper_grids`, or where there is none a row for each case."""
+    for place, (title, grid) in enumerate(grids):
+        yield from [""] * bool(place)  # a paragraph each
+        yield from grid_latex(grid, title)
+    if grids:
         return
     keys = summary.problem_columns + 1
     index = pd.MultiIndex.from_tuples(

@@ -2,9 +2,28 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from pathlib import Path
 
+from harness.experiment.shipped import SHIPPED, word_for
+from harness.problem.case import Case
 from harness.results.result import Result
 from harness.system.status import Status
+
+
+def item_name(case: Case) -> str:
+    """Return a case's name as a test, `flash:cpu-b1-h8-s256-d64-f32-causal-threads=2`."""
+    _, *words = case.describe().replace("×", "x").split(" · ")
+    return f"{case.variant}:{'-'.join(' '.join(words).split())}"
+
+
+def item_file(file: Path, root: Path) -> str:
+    """Return what reports of tests call an experiment's file: its path from the root, if it lies there.
+
+    One that ships has its bare name elsewhere.
+    """
+    if file.is_relative_to(root):
+        return file.relative_to(root).as_posix()
+    return word_for(file) if file.parent == SHIPPED else file.as_posix()
 
 
 def reason_of(row: Result) -> str:

@@ -1,6 +1,6 @@
 """What a reader looks for first: variants down, lengths across, a table for each head dim and mask.
 
-For a paper they are one table, in which dtypes are groups of columns.
+For a paper they are one table for each kind of problem, in which dtypes are groups of columns.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,9 +11,9 @@ import pandas as pd
 from rich.table import Table
 from rich.text import Text
 
-from harness.reporting.captions import problem_words
+from harness.reporting.captions import FIXED_LENGTH, problem_words
 from harness.reporting.figures.base import Unreadable
-from harness.reporting.figures.layout import Panel, check_readable, panel_grid
+from harness.reporting.figures.layout import Panel, check_readable, panel_columns, panel_grid
 from harness.reporting.figures.places import LENGTHS, SAME_LENGTHS, along, x_label
 from harness.reporting.frames import (
     BASELINE_LABEL,
@@ -25,6 +25,7 @@ from harness.reporting.frames import (
     varying,
 )
 from harness.reporting.grids import Row, Value, grid_of, outcome
+from harness.reporting.summary_columns import summary_title
 from harness.reporting.tables import markdown_rows, whole_table
 from harness.reporting.units import (
     EMPTY,
@@ -77,12 +78,23 @@ def panel_tables(frame: pd.DataFrame) -> list[PanelTable]:
     return [_table(panel, x, unit, unnamed) for panel in panel_grid(frame, columns).panels]
 
 
-def paper_grid(frame: pd.DataFrame) -> pd.DataFrame | None:
-    """Return all panels as one grid, see `harness.reporting.grids.grid_of`: what splits them stands down."""
+def paper_grids(frame: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Return all panels as grids, see `harness.reporting.grids.grid_of`, with what each is of.
+
+    They are one for each of the lengths that stay, such as decoding and prefill: what splits panels besides
+    stands down.
+    """
     split = _split(frame)
     if split is None:
-        return None
-    frame, x, columns = split
+        return []
+    kinds = split[0].get(FIXED_LENGTH)
+    parts = [frame] if kinds is None else [part for _, part in frame.groupby(kinds, sort=False)]
+    return [(summary_title(part), _paper_grid(part)) for part in parts]
+
+
+def _paper_grid(frame: pd.DataFrame) -> pd.DataFrame:
+    frame, x = along(frame, "seq")
+    columns = panel_columns(frame, PANELS, x)
     _, unit = units_of(frame)
     header = unit.symbol + _speedups_over(records(frame))
     value = Value(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.table import Table
 
 from harness import plugins
 from harness.experiment.experiment import Experiment
@@ -28,14 +29,14 @@ from harness.reporting.panel_tables import (
     PanelTable,
     marks_explained,
     panel_tables,
-    paper_grid,
+    paper_grids,
     rich_panel,
 )
 from harness.reporting.published.alone import published_alone
 from harness.reporting.runs import Runs, names_of, read_runs, with_names
 from harness.reporting.summary_columns import summary_title
 from harness.reporting.summary_text import figures_markdown, summary_markdown
-from harness.reporting.tables import rich_table, summarize
+from harness.reporting.tables import case_lines, rich_table, summarize
 from harness.system.errors import HarnessError, InputError
 from harness.system.printable import shell_line
 from harness.system.storage.replacing import remove_leftovers, write_text
@@ -44,7 +45,10 @@ SUMMARY_MARKDOWN = "summary.md"
 SUMMARY_LATEX = "summary.tex"
 RESULTS_CSV = "results.csv"
 PAGE = "report.html"
-WIDTH_WITHOUT_TERMINAL = 200
+WIDTH_WITHOUT_TERMINAL = 100
+"""Columns of a log that nobody sees in a terminal; tables that are wider are lines there."""
+WIDEST = 10_000
+"""Columns that no table has."""
 MOST_ROWS_PRINTED = 200
 """Of a run with more rows the terminal shows the first; the CSV files have all."""
 LONGEST_REPORT_S = 3600.0
@@ -217,7 +221,7 @@ def _write(
         write_text(text, tables)
         write_text(
             folder / SUMMARY_LATEX,
-            "".join(f"{line}\n" for line in summary_latex(paper_grid(named.frame), summary)),
+            "".join(f"{line}\n" for line in summary_latex(paper_grids(named.frame), summary)),
         )
         write_text(folder / RESULTS_CSV, full_csv(runs.frame))
         drawn = draw_figures(runs, wanted, folder, formats, overlaid=overlaid, has_others=True)
@@ -259,19 +263,24 @@ def _written_to(folder: Path, runs: Runs) -> Iterator[None]:
 
 
 def print_tables(runs: Runs, panels: Sequence[PanelTable], console: Console, *, by_row: bool = False) -> None:
-    """Print what runs measured, then what did not pass."""
+    """Print what runs measured, then what did not pass; a log has a line for each case for a wide table."""
     show = partial(console.print, markup=False, highlight=False, soft_wrap=True)
     for line in runs.unfinished:
         show(line)
-    if panels and not by_row:
+    tables = [rich_panel(panel) for panel in panels]
+    if tables and not by_row and _has_room(console, tables):
         show(summary_title(runs.frame))
-        for panel in panels:
-            console.print(rich_panel(panel), soft_wrap=True)
+        for table in tables:
+            console.print(table, soft_wrap=True)
         for note in marks_explained([panel.rows for panel in panels]):
             show(note)
     else:
         summary = summarize(runs.frame, MOST_ROWS_PRINTED)
-        console.print(rich_table(summary), soft_wrap=True)
+        if _has_room(console, [rich_table(summary)]):
+            console.print(rich_table(summary), soft_wrap=True)
+        else:
+            for line in case_lines(summary, runs.frame):
+                show(line)
         if summary.hidden:
             show(f"and {summary.hidden} more rows, all of them in {RESULTS_CSV}")
     print_failure_list(failures_of(runs.frame), console)
@@ -279,8 +288,15 @@ def print_tables(runs: Runs, panels: Sequence[PanelTable], console: Console, *, 
         show(note)
 
 
+def _has_room(console: Console, tables: Sequence[Table]) -> bool:
+    """Whether tables are no wider than a log; a terminal can be made wider."""
+    options = console.options.update_width(WIDEST)
+    widths = [console.measure(table, options=options).minimum for table in tables]
+    return console.is_terminal or max(widths) <= console.width
+
+
 def _console() -> Console:
-    """Return a console that is wide where no terminal limits it, unless COLUMNS says otherwise."""
+    """Return a console that is as wide as logs are read where no terminal limits it, or as COLUMNS says."""
     console = Console(markup=False, emoji=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console = Console(width=WIDTH_WITHOUT_TERMINAL, markup=False, emoji=False)

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from harness.experiment.profiles import mistakes_in_profiles, unknown_profile, with_profile
+from harness.experiment.sharding import parsed_shard
 from harness.reporting.beside_the_clock import with_measured_share
 from harness.reporting.distinct import numbered
 from harness.reporting.frames import PROBLEM_COLUMNS, RUN_COLUMNS, RunLabels, prepare, renamed
@@ -16,7 +17,7 @@ from harness.results.loading import choice_of, different_runs, open_run
 from harness.results.manifest import Manifest
 from harness.results.run_folder import RunFolder, tables_of
 from harness.results.run_identity import names_of_folders
-from harness.system.errors import InputError
+from harness.system.errors import InputError, cut
 from harness.system.plurals import counted
 from harness.system.printable import printable
 
@@ -39,7 +40,7 @@ class Runs:
     notes: tuple[str, ...] = ()
     """What a person should know of the choice of the runs, a line each."""
     unfinished: tuple[str, ...] = ()
-    """How many of the planned cases of each run have a row, where some have none."""
+    """Which shards are here, and which are not; how many of the planned cases of each run have a row."""
     remarks: tuple[str, ...] = ()
     """What a reader should know of the rows, a line each."""
 
@@ -98,13 +99,34 @@ def read_runs(folders: Sequence[str | Path], labels: Sequence[str] = ()) -> Runs
             if run.path in chosen
             for line in choice_of(chosen[run.path], run, rows[run.path])
         ),
-        unfinished=tuple(
-            line if len(runs) == 1 else f"{name}: {line}"
-            for run, name in zip(runs, identities, strict=True)
-            for line in _unfinished(run, rows[run.path])
+        unfinished=(
+            *_shards(manifests),
+            *(
+                line if len(runs) == 1 else f"{name}: {line}"
+                for run, name in zip(runs, identities, strict=True)
+                for line in _unfinished(run, rows[run.path])
+            ),
         ),
         remarks=(*_equal_code(frame), *unmeasured),
     )
+
+
+def _shards(manifests: Sequence[Manifest]) -> list[str]:
+    """Return a line for each experiment that was shared out: which of its parts are here, and which not."""
+    here: dict[tuple[str, int], set[int]] = {}
+    for manifest in manifests:
+        if manifest.shard is not None:
+            number, count = parsed_shard(manifest.shard)
+            here.setdefault((manifest.experiment, count), set()).add(number)
+    lines = []
+    for (experiment, count), numbers in here.items():
+        listed, missing = (
+            cut(", ".join(map(str, sorted(part))), 200)
+            for part in (numbers, {*range(1, count + 1)} - numbers)
+        )
+        absent = f"missing: {missing}" if missing else "none is missing"
+        lines.append(f"{experiment}: {len(numbers)} of {counted(count, 'shard')}: {listed}; {absent}")
+    return lines
 
 
 def _unfinished(run: RunFolder, rows: pd.DataFrame) -> list[str]:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 ALWAYS_IN_TITLE = ("target", "dtype")
 NEVER_SHOWN = ("causal_alignment",)
 """Problem columns that stay out of titles; as columns they are shown where they vary."""
+TILE = "tile_"
+"""Begins the names of parameters that are sizes of tiles."""
 SAME_SCALE = 1e-9
 """Scales that differ by less, relatively, are the same."""
 
@@ -120,6 +122,7 @@ def measured_columns(frame: pd.DataFrame) -> list[Column]:
     against = f"\nvs {baselines[0]}" if len(baselines) == 1 else ""
     time_interval = partial(interval, factor=time.factor)
     of_code = not frame["time_s"].notna().any()
+    has_tiles = bool((frame["chosen"] + frame["params"]).str.contains(TILE, regex=False).any())
     columns = [
         Column("variant", "label", str, is_number=False),
         Column("status", "status", str, is_number=False),
@@ -132,6 +135,7 @@ def measured_columns(frame: pd.DataFrame) -> list[Column]:
         Column(f"speed-up{against}", SPEEDUP),
         Column("speed-up\n[95 %]", "speedup_low", interval, "speedup_high", on_terminal=False),
         Column("recompute", "recompute_factor", on_terminal=False),
+        *([Column("tiles", "chosen", _tiles, "params", is_number=False, on_terminal=False)] * has_tiles),
         Column("registers", "registers", _whole, on_terminal=of_code),
         Column("spills", "spills", _whole, on_terminal=of_code),
         Column("accumulator\nregisters", "accumulator_registers", _whole, on_terminal=of_code),
@@ -153,3 +157,9 @@ def measured_columns(frame: pd.DataFrame) -> list[Column]:
 
 def _whole(value: Any) -> str:
     return str(int(value))
+
+
+def _tiles(chosen: str, params: str) -> str:
+    """Return the sizes of tiles that were chosen or set, `tile_q=32 tile_kv=64`."""
+    words = [word for word in f"{chosen} {params}".split() if word.startswith(TILE)]
+    return " ".join(sorted(words, reverse=True)) or EMPTY

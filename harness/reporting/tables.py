@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from harness.reporting.frames import is_own_baseline, records
+from harness.reporting.frames import describe_problem, is_own_baseline, records
 from harness.reporting.measurement_notes import too_low_peak_notes
 from harness.reporting.summary_columns import (
     SPEEDUP,
@@ -19,7 +19,7 @@ from harness.reporting.summary_columns import (
     problem_columns,
     summary_title,
 )
-from harness.reporting.units import UNCLEAR, UNCLEAR_NOTE, is_number, is_unclear
+from harness.reporting.units import EMPTY, UNCLEAR, UNCLEAR_NOTE, is_number, is_unclear
 from harness.system.printable import markdown_text
 
 if TYPE_CHECKING:
@@ -75,13 +75,11 @@ def summarize(frame: pd.DataFrame, most_rows: int = MOST_ROWS) -> Summary:
     )
 
 
-def rich_table(summary: Summary) -> Table:
-    """Return the columns of the summary that a terminal has room for."""
-    from rich.text import Text
-
-    marks = [UNCLEAR if unclear else "" for unclear in summary.unclear]
+def on_terminal(summary: Summary) -> tuple[list[Column], list[list[str]], list[str]]:
+    """Return the columns that a terminal has room for, their cells with marks, and notes for below them."""
     shown = [index for index, column in enumerate(summary.columns) if column.on_terminal]
     columns = [summary.columns[index] for index in shown]
+    marks = [UNCLEAR if unclear else "" for unclear in summary.unclear]
     rows = [
         [
             marks[number] * (column.source == SPEEDUP) + row[index]
@@ -89,8 +87,16 @@ def rich_table(summary: Summary) -> Table:
         ]
         for number, row in enumerate(summary.rows)
     ]
+    return columns, rows, [*[UNCLEAR_NOTE] * any(marks), *summary.notes]
+
+
+def rich_table(summary: Summary) -> Table:
+    """Return the columns of the summary that a terminal has room for."""
+    from rich.text import Text
+
+    columns, rows, notes = on_terminal(summary)
     table = whole_table(summary.title, [(column.header, column.is_number) for column in columns], rows)
-    table.caption = "\n".join([*[UNCLEAR_NOTE] * any(marks), *summary.notes])
+    table.caption = "\n".join(notes)
     status = [column.source for column in columns].index("status")
     for number, row in enumerate(rows):
         if summary.begins_problem(number):
@@ -101,6 +107,22 @@ def rich_table(summary: Summary) -> Table:
         cells[status].style = STATUS_STYLES.get(row[status], FAILURE_STYLE)
         table.add_row(*cells)
     return table
+
+
+def case_lines(summary: Summary, frame: pd.DataFrame) -> list[str]:
+    """Return the summary of a prepared frame as a line for each row, where there is no room for the table."""
+    columns, rows, notes = on_terminal(summary)
+    measured = slice([column.source for column in columns].index("status") + 1, None)
+    lines = [summary.title]
+    for row, cells in zip(records(frame.head(len(rows))), rows, strict=True):
+        values = [
+            f"{column.header} {cell}".replace("\n", " ")
+            for column, cell in zip(columns[measured], cells[measured], strict=True)
+            if cell != EMPTY
+        ]
+        case = f"{row['label']} · {row['target']} · {describe_problem(row)}"
+        lines.append("  ".join([f"{row['status']:13}", case, *values]))
+    return [*lines, *notes]
 
 
 def whole_table(title: str, columns: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]]) -> Table:

@@ -24,38 +24,34 @@ def different_runs(runs: Iterable[RunFolder]) -> list[RunFolder]:
 
 
 def choice_of(path: Path, run: RunFolder, rows: "pandas.DataFrame") -> list[str]:
-    """Return what the rows of a run that stands for `path` leave unsaid, a line each."""
-    lines = []
-    runs = [] if run.path == path else run_paths(path)
-    others = [other for other in runs if other != run.path]
-    if others:
-        names = ", ".join(other.name for other in others[:3]) + (" …" if len(others) > 3 else "")
-        lines.append(f"{run.path}: the newest of {len(runs)} runs; not loaded: {names}")
-    untimed = None if rows["time_s"].notna().any() else untimed_note(path, run)
-    lines += [] if untimed is None else [untimed]
+    """Return which run stands for `path`, and what its rows leave unsaid, a line each."""
+    taken = taken_line(path, run)
+    lines = [] if taken is None else [taken]
     missing = len(set(run.manifest.planned or ()).difference(rows["case"]))
     if missing:
         lines.append(f"{run.path}: not run yet: {counted(missing, 'planned case')}; --resume goes on")
-    if run.manifest.left_out:
+    if run.manifest.shard is not None:
+        lines.append(f"{run.path}: shard {run.manifest.shard} of the experiment")
+    elif run.manifest.left_out:
         left_out = counted(run.manifest.left_out, "case")
         lines.append(f"{run.path}: not asked for: {left_out} of the experiment")
     return lines
 
 
-def untimed_note(path: Path, run: RunFolder) -> str | None:
-    """Return what is to be known of a run without times that is the newest in the folder at `path`.
+def taken_line(path: Path, run: RunFolder) -> str | None:
+    """Return which of several runs stands for an experiment's folder; None where the run itself was named.
 
-    Where an older one has times, a person may expect that: `harness check` leaves its runs there, too.  None
-    where the run itself was named, or there is no other with times.
+    A run of `harness check` is newer than one with times that a person may expect: so it says that, too.
     """
     others = [other for other in run_paths(path) if other != run.path] if run.path != path else []
-    timed = next(filter(_has_times, others), None)
-    if timed is None:
+    if not others:
         return None
-    return (
-        f"{run.path} is the newest run, and nothing in it was timed, as in a run of harness check; "
-        f"the newest with times is {timed}: name it to have that one"
+    names = ", ".join(other.name for other in others[:3]) + (" …" if len(others) > 3 else "")
+    line = (
+        f"taken: {run.path}, by its name the newest with rows of {len(others) + 1} runs; not taken: {names}"
     )
+    timed = None if _has_times(run.path) else next(filter(_has_times, others), None)
+    return line if timed is None else f"{line}; nothing in it was timed, the newest with times is {timed}"
 
 
 def _has_times(run: Path) -> bool:

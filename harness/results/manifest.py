@@ -81,7 +81,7 @@ class Manifest(Part):
     """Text of the experiment's TOML file."""
     source_name: str | None = None
     profile: str | None = None
-    shard: str | None = None
+    shard: Annotated[str, Field(pattern=r"^[1-9]\d{0,4}/[1-9]\d{0,4}$")] | None = None
     """The part of the experiment that was run, `2/8`; None for all of it, or what `--only` chose."""
     named_by: tuple[str, ...] = ()
     """What the command line of another run names the cases by: the experiment's file and its profile, or

@@ -7,9 +7,9 @@ one case, whose row then carries the reason.
 import errno
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.system.plurals import counted
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from harness.artifact.reached_stages import ReachedStage
 
 MOST_LINES = 40
+Made = TypeVar("Made")
 
 
 class HarnessError(Exception):
@@ -39,6 +40,34 @@ class InputError(HarnessError):
         if len(lines) > MOST_LINES:
             self.lines += (f"and {len(lines) - MOST_LINES} more mistakes",)
         super().__init__("\n".join(self.lines))
+
+
+class Mistakes:
+    """Gathers the lines of several `InputError`s, so that all are told at once."""
+
+    def __init__(self, lines: Iterable[str] = ()) -> None:
+        self.lines = list(lines)
+
+    @contextmanager
+    def gathered(self) -> Iterator[None]:
+        """Go on after what is in here, also where it raises an `InputError`."""
+        try:
+            yield
+        except InputError as error:
+            self.lines += error.mistakes
+
+    def each(self, names: Iterable[str], make: Callable[..., Made], *arguments: Any) -> dict[str, Made]:
+        """Return what is made of each name with arguments, without those where an `InputError` is raised."""
+        made: dict[str, Made] = {}
+        for name in names:
+            with self.gathered():
+                made[name] = make(name, *arguments)
+        return made
+
+    def require_none(self) -> None:
+        """Raise an `InputError` with all lines, each once, if there are some."""
+        if self.lines:
+            raise InputError(*dict.fromkeys(self.lines))
 
 
 class StorageError(InputError):

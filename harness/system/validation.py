@@ -7,8 +7,8 @@ wrong, one line a mistake.
 import difflib
 import json
 import math
-from collections.abc import Collection, Hashable, Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -134,8 +134,11 @@ def shortened(text: str) -> str:
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
 
 
-def messages(error: ValidationError, prefix: str = "", keys: Collection[str] = ()) -> list[str]:
-    """Return pydantic's own list of mistakes: a line for each, with its dotted key and what was found."""
+def messages(error: ValidationError, prefix: str = "", model: type[BaseModel] | None = None) -> list[str]:
+    """Return pydantic's own list of mistakes: a line for each, with its dotted key and what was found.
+
+    Of a `model` whose keys a person writes, an unknown one comes with those that are meant.
+    """
     lines = []
     for detail in error.errors(include_url=False):
         if detail["type"] == "too_short" and detail["input"]:
@@ -143,11 +146,26 @@ def messages(error: ValidationError, prefix: str = "", keys: Collection[str] = (
         key = ".".join(filter(None, (prefix, *map(str, detail["loc"]))))
         if detail["type"] == "value_error":
             what = str(detail["ctx"]["error"])
-        elif detail["type"] == "extra_forbidden" and keys and len(detail["loc"]) == 1:
-            what = unknown_key(str(detail["loc"][0]), keys)
+        elif detail["type"] == "extra_forbidden" and model is not None:
+            what = unknown_key(str(detail["loc"][-1]), _table_at(model, detail["loc"]).model_fields)
         elif detail["type"] in ("missing", "extra_forbidden"):
             what = detail["msg"]
         else:
             what = f"{detail['msg']}, found {shown(detail['input'])}"
         lines += [f"{shortened(key)}: {line}" if key else line for line in what.split("\n")]
     return list(dict.fromkeys(lines))
+
+
+def _table_at(model: type[BaseModel], place: Sequence[int | str]) -> type[BaseModel]:
+    """Return the model of the table that has a key: names of entries and numbers of tables are passed by."""
+    for word in place[:-1]:
+        field = model.model_fields.get(str(word))
+        model = model if field is None else _model_in(field.annotation) or model
+    return model
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """Return the model of the tables in a field of this type, such as `dict[str, Model]`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(filter(None, map(_model_in, get_args(annotation))), None)

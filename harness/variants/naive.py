@@ -6,10 +6,12 @@ from harness.variants.tiling import Tiling
 
 
 class Naive(GeneratedVariant):
-    """Greedy tile-and-fuse: each key tile recomputes the whole row of scores for its statistics."""
+    """Greedy tile-and-fuse, an exhibit: each key tile recomputes the whole row of scores.
+
+    Producer fusion alone cannot carry a maximum and a sum from one key tile to the next, as `flash` does."""
 
     name = "naive"
-    summary = "recomputing tile-and-fuse in its correct form; work grows with the number of key tiles"
+    summary = "tile-and-fuse by producer fusion alone: each key tile recomputes its row's maximum and sum"
 
     def schedule(self, tiling: Tiling, parameters: TileParameters) -> list[Step]:
         """Return the steps."""

@@ -1,20 +1,21 @@
 """Steps to whole rows of scores, computed at once or key tile by key tile: of `naive` and `unfused`."""
 
-from collections.abc import Callable, Iterator
-
 from mlir import ir
 
 from harness.codegen.dialect import operations as attn
 from harness.codegen.dialect.decomposition import decompose
 from harness.codegen.ir import builder as b
-from harness.codegen.ir.walk import enclosing_function, functions_of, operations_within
-from harness.codegen.payloads.attention_steps import stored
+from harness.codegen.ir.walk import functions_of, operations_within
+from harness.codegen.payloads.attention_steps import widened
 from harness.codegen.rewrites.fission import HandedOn, Kernel, split_grid
 from harness.codegen.rewrites.normalization import softmaxes
 from harness.codegen.rewrites.tile_and_fuse import TileOptions, tile_and_fuse
 from harness.variants.attention_schedule import INSERTION, key_tile, products, returned, step_of
 from harness.variants.schedule import Step
 from harness.variants.tiling import Tiling
+
+ROWS, SCORES = ("query",), ("query", "key")
+"""Names of the dimensions of what kernels leave: of numbers of rows, and of what each score has."""
 
 
 def decompose_softmaxes(module: ir.Module) -> None:
@@ -47,84 +48,92 @@ def tile_score_rows(module: ir.Module, tiling: Tiling) -> None:
             tile_and_fuse(root, sizes)
 
 
-def tile_row_statistics(root: ir.Module | ir.OpView, tiling: Tiling) -> None:
+def tile_row_statistics(module: ir.Module, tiling: Tiling) -> None:
     """Compute maximum and total of whole rows key tile by key tile, each from scores of its own."""
     if key_tile(tiling):
-        _tile_rows(root, tiling, _reduces_row)
+        while reductions := _row_reductions(module, tiling):
+            tile_and_fuse(reductions[0], [0, tiling.key], options=TileOptions(recompute=True))
 
 
-def _tile_rows(root: ir.Module | ir.OpView, tiling: Tiling, is_row: Callable[[ir.OpView, int], bool]) -> None:
-    """Tile operations on whole rows along the keys, each with its producers in its own loop."""
-    options = TileOptions(recompute=True)
-
-    def rows() -> Iterator[ir.OpView]:
-        for operation in operations_within(root.operation):
-            if operation.name == "linalg.generic" and is_row(operation, tiling.keys):
-                yield operation
-
-    while (operation := next(rows(), None)) is not None:
-        tile_and_fuse(operation, [0, tiling.key], options=options)
+def _row_reductions(root: ir.Module | ir.OpView, tiling: Tiling) -> list[ir.OpView]:
+    """Return the operations within that reduce whole rows of scores to a statistic."""
+    return [op for op in operations_within(root.operation) if _reduces_row(op, tiling.keys)]
 
 
 def _reduces_row(operation: ir.OpView, keys: int) -> bool:
     """Return whether an operation reduces rows of scores to a statistic."""
+    if operation.name != "linalg.generic" or len(operation.operands) != 2:
+        return False
     source = operation.operands[0].type
-    return (
-        len(operation.operands) == 2
-        and source.rank == 2
-        and source.shape[1] == keys
-        and operation.results[0].type.rank == 1
-    )
+    return source.rank == 2 and source.shape[1] == keys and operation.results[0].type.rank == 1
 
 
-def split_kernels(module: ir.Module, tiling: Tiling) -> None:
-    """Make three kernels of the grid: scores, softmax, values, with the score matrix in memory.
+def split_kernels_of_rows(module: ir.Module) -> None:
+    """Make three kernels of the grid: scores, softmax, values, each of which holds whole rows.
 
-    What is known of rows besides, such as their log-sum-exp, the second one writes.
-    Kernels that hold whole rows overwrite scores with probabilities; others need the scores several times.
+    Probabilities overwrite scores in memory.  What is known of rows besides, such as their log-sum-exp, the
+    second one writes.
     """
     softmax, function = softmaxes(module)[0], functions_of(module)[0]
-    of_rows = tuple(range(1, len(returned(function))))
-    probabilities = "scores" if tiling.materializes_score_rows else "probabilities"
     kernels = [
-        Kernel("scores", HandedOn(softmax.operands[0], "scores")),
-        Kernel("softmax", HandedOn(_finished(softmax).results[0], probabilities), of_rows),
+        Kernel("scores", (HandedOn(softmax.operands[0], "scores", SCORES),)),
+        Kernel("softmax", (HandedOn(_finished(softmax).results[0], "scores", SCORES),), _of_rows(function)),
         Kernel("values"),
     ]
-    split_grid(function, kernels, ("query", "key"))
+    split_grid(function, kernels)
 
 
-def tile_softmax_rows(module: ir.Module, tiling: Tiling) -> None:
-    """Compute the softmax of stored scores key tile by key tile: maximum, total, probabilities."""
-    kernel = enclosing_function(softmaxes(module)[0])
-    decompose_softmaxes(module)
+def split_kernels_of_tiles(module: ir.Module, tiling: Tiling, dtype: str) -> None:
+    """Make three kernels of the grid that can go over rows tile by tile: scores, softmax, values.
+
+    The first one leaves scores, in a type that may be narrower than f32, and the maximum of each row, the
+    second one probabilities relative to it, in the type of V, and their total.
+    """
+    (softmax,), (function,) = softmaxes(module), functions_of(module)
+    view = attn.Softmax(softmax)
+    scores = _as_stored(view.x, dtype)
+    probabilities = _as_stored(view.probability, tiling.problem.dtype)
+    from_nothing = view.initial_total
+    maximum, total = (made.results[0] for made in decompose(softmax) if _reduces_row(made, tiling.keys))
+    total.owner.operands[1] = from_nothing  # which no maximum rescales
+    kernels = [
+        Kernel("scores", (HandedOn(scores, "scores", SCORES), HandedOn(maximum, "maximum", ROWS))),
+        Kernel(
+            "softmax",
+            (HandedOn(probabilities, "probabilities", SCORES), HandedOn(total, "total", ROWS)),
+            _of_rows(function),
+        ),
+        Kernel("values"),
+    ]
+    split_grid(function, kernels)
+
+
+def _of_rows(function: ir.OpView) -> tuple[int, ...]:
+    """Return which results of a kernel are of its rows alone."""
+    return tuple(range(1, len(returned(function))))
+
+
+def _as_stored(value: ir.Value, dtype: str) -> ir.Value:
+    """Let all that use a tensor take it from a copy in a dtype, which is returned."""
+    uses = list(value.uses)
+    producer = ir.OpResult(value).owner
+    with ir.InsertionPoint.after(producer), producer.location:
+        stored = b.elementwise(value, lambda element: b.narrow(element, dtype), dtype)
+        wide = widened(stored)
+    for use in uses:
+        use.owner.operands[use.operand_number] = wide
+    return stored
+
+
+def tile_reduced_rows(module: ir.Module, tiling: Tiling) -> None:
+    """Let kernels that reduce rows go over the keys once, and store what they leave of them tile by tile."""
     if not key_tile(tiling):
         return
-    tile_row_statistics(kernel, tiling)
-    for operation in list(operations_within(kernel)):
-        if operation.name == INSERTION and operation.operands[0].type.rank == 2:
-            _store_in_place(operation)
-    _tile_rows(kernel, tiling, _stores_row)
-
-
-def _store_in_place(insertion: ir.OpView) -> None:
-    """Let a grid's tile be stored by an operation of its own, which can be tiled like any other."""
-    forall = insertion.operation.parent.parent.opview
-    axes = len(ir.DenseI64ArrayAttr(forall.attributes["staticUpperBound"]))
-    points = list(forall.regions[0].blocks[0].arguments)[:axes]
-    tile, shared = list(insertion.operands)[:2]
-    place = [*points, *[0] * tile.type.rank]
-    sizes = [1] * len(points) + list(tile.type.shape)
-    with ir.InsertionPoint(insertion.operation.parent), insertion.location:
-        target = b.slice_of(shared, place, sizes, range(len(points), len(sizes)))
-        insertion.operation.operands[0] = stored(tile, target)
-
-
-def _stores_row(operation: ir.OpView, keys: int) -> bool:
-    """Return whether an operation stores whole rows."""
-    users = [use.owner.name for use in operation.results[0].uses]
-    shape = operation.results[0].type.shape
-    return len(shape) == 2 and shape[1] == keys and users == [INSERTION]
+    for function in functions_of(module):
+        for reduction in _row_reductions(function, tiling):
+            insertions = [op for op in operations_within(function) if op.name == INSERTION]
+            kept = [op.operands[0] for op in insertions if op.operands[0].type.rank == 2]
+            tile_and_fuse(reduction, [0, tiling.key], keep_intermediates=kept)
 
 
 def _is_scores(product: ir.OpView) -> bool:

@@ -67,6 +67,8 @@ def test_what_repeats_a_failure_is_read_by_a_shell_as_it_was_meant() -> None:
     assert row.rerun == f"harness check 'my $(touch x);.toml' --only case={CASE.id}"
     elsewhere = replace(rows, out=Path("my results")).failure(CaseRecord(CASE), Status.CRASHED, "run", "")
     assert elsewhere.rerun == f"{row.rerun} --out 'my results'"
+    revision = replace(rows, commit="0123abc").failure(CaseRecord(CASE), Status.CRASHED, "run", "")
+    assert revision.rerun == f"git checkout 0123abc && {row.rerun}"
 
 
 def test_a_reason_is_cut_and_printable() -> None:

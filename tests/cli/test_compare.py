@@ -129,10 +129,10 @@ def test_a_newest_run_that_nothing_was_timed_in_names_the_one_with_times(tmp_pat
     timed = write(tmp_path / "new", BASELINE, *(row(case, 0.5) for case in CASES[1:]))
     checked = write(tmp_path / "new", *(row(case, 0.5, **untimed) for case in CASES[1:]))
     _, out, _ = compare(capsys, str(old), str(checked.parent))
-    assert f"{checked} is the newest run, and nothing in it was timed" in out
+    assert f"taken: {checked}, " in out
     assert f"the newest with times is {timed}" in out
     _, out, _ = compare(capsys, str(old), str(checked))
-    assert "newest" not in out
+    assert "taken" not in out
 
 
 NO_TIMES = dict.fromkeys(

@@ -103,7 +103,9 @@ def test_what_decides_ambiguous_cases_asks_for_the_same(
     asked = ["compare", "--revisions", "before", "HEAD", "../revisions.toml", "--out", "my results"]
     monkeypatch.setattr("sys.argv", ["harness", *asked, "--resume"])
     assert main([*asked, "--resume"]) == 0
-    commands = [line.strip() for line in capsys.readouterr().out.splitlines() if "--revisions" in line]
+    told = capsys.readouterr().out
+    commands = [line.strip() for line in told.splitlines() if "--revisions" in line]
+    assert "80 s a case instead of 20" in told
     words = ["harness", *asked, "--budget", "80", "--only", f"case={CASES[1]},{CASES[0]}"]
     assert commands == [shlex.join(words)]
 

@@ -88,7 +88,8 @@ def test_tables_of_problems_are_replaced(tmp_path: Path) -> None:
         ),
         (
             "[profiles.small]\nproblm = {}\n",
-            "trial.toml: profiles.small.problm: Extra inputs are not permitted",
+            "trial.toml: profiles.small.problm: unknown key (did you mean problem?); allowed: variants, "
+            "targets, baseline, problems, problem, check, timing, limits, variant, target, figures",
         ),
         (
             "[profiles.small]\ntiming = 3\n",
@@ -100,8 +101,8 @@ def test_tables_of_problems_are_replaced(tmp_path: Path) -> None:
         ),
         (
             "[profiles.small.variant.flsh]\ntile_q = 3\n",
-            "trial.toml (profile small): variant.flsh: 'variants' does not list it; expected one of unfused, "
-            "flash",
+            "trial.toml (profile small): variant.flsh: 'variants' does not list it (did you mean flash?); "
+            "expected one of unfused, flash",
         ),
     ],
 )

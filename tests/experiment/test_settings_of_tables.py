@@ -59,7 +59,7 @@ def test_a_table_s_problems_have_its_settings_and_the_first_table_counts() -> No
             'distributions = ["constants"]',
             "problems[0].check.distributions: unknown distribution 'constants'",
         ),
-        ("seed = 2", "problems.0.check.seed: Extra inputs are not permitted"),
+        ("seed = 2", "problems.0.check.seed: unknown key; allowed: distributions"),
         ("distributions = []", "problems.0.check.distributions"),
     ],
 )

@@ -112,6 +112,13 @@ def test_the_matrix_of_a_vendors_kernels_has_every_chip_with_whole_and_ragged_ti
     assert {(problem.batch, problem.heads) for problem in problems} == {(1, 1), (2, 2)}
 
 
+@pytest.mark.parametrize("name", ["seq_sweep", "gpu_sweep", "fa_forward"])
+def test_throughput_over_lengths_shows_every_variant_but_the_one_that_recomputes(name: str) -> None:
+    experiment = shipped(name)
+    assert {*experiment.figures["throughput"]["variants"], "naive"} == set(experiment.variants)
+    assert name == "fa_forward" or "torch-unfused" in experiment.variants
+
+
 @pytest.mark.parametrize("name", ["correctness", "gpu_kernels"])
 def test_every_dtype_meets_every_kind_of_mask_and_of_heads(name: str) -> None:
     problems = {case.problem for case in shipped(name).cases()}

@@ -89,11 +89,20 @@ def split_loop(module: ir.Module, row_bounds: str = "") -> None:
 
 
 def split_in_kernels(module: ir.Module, kernels: str) -> None:
-    """Split the function; the tile that a kernel leaves is marked with its name, but for the last one's."""
+    """Split the function; tiles that a kernel leaves are marked with its name, further ones after a plus with
+    that of their workspace."""
     *names, last = kernels.split(",")
-    tiles = [marked(module, name)[0].results[0] for name in names]
-    made = [Kernel(name, HandedOn(tile, "scores")) for name, tile in zip(names, tiles, strict=True)]
-    split_grid(module.body.operations[0], [*made, Kernel(last)], ("query", "key"))
+    made = [Kernel(name.partition("+")[0], _left(module, name.split("+"))) for name in names]
+    split_grid(module.body.operations[0], [*made, Kernel(last)])
+
+
+def _left(module: ir.Module, marks: list[str]) -> tuple[HandedOn, ...]:
+    tiles = [marked(module, mark)[0].results[0] for mark in marks]
+    workspaces = ["scores", *marks[1:]]
+    return tuple(
+        HandedOn(tile, workspace, ("query", "key")[: tile.type.rank])
+        for tile, workspace in zip(tiles, workspaces, strict=True)
+    )
 
 
 def distribute(module: ir.Module, names: str, kept: str) -> None:

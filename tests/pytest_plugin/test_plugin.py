@@ -11,6 +11,8 @@ import pytest
 from sessions import CHOSEN, TINY, Session
 from sweeps import sweep
 
+from harness.cli.runs import Plan, write_junit_of
+from harness.experiment.experiment import load_experiment
 from harness.pytest_plugin.plugin import register
 
 OUTCOMES = {
@@ -71,6 +73,18 @@ def test_the_summary_counts_and_lists_failures_with_their_commands(session: Sess
     failed = [row for row in session.run.results() if row.status.is_failure]
     assert all(f"`{row.rerun}` |" in text for row in failed)
     assert "| missing-dependency | 1 | install attention-harness[baselines] |" in text
+
+
+def test_junit_of_harness_check_has_the_same_names(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(session.folder)
+    experiment = load_experiment("tiny.toml")
+    write_junit_of(Plan(experiment, experiment.cases()), session.run.results(), Path("check.xml"))
+    names, others = (
+        {(case.get("classname"), case.get("name")) for case in ElementTree.parse(file).iter("testcase")}
+        for file in ("check.xml", "junit.xml")
+    )
+    assert len(names) == 5
+    assert names == others
 
 
 def test_junit_has_the_case_and_its_status(session: Session) -> None:

@@ -9,7 +9,7 @@ from harness.system.status import Status
 
 
 def suite_of(results: list[Result], path: Path) -> ElementTree.Element:
-    write_junit(results, path)
+    write_junit(results, path, "experiments/sw\x01eep.toml", {"9f3c00000000": "flash:\0cpu-b1-s64"})
     suite = ElementTree.parse(path).getroot().find("testsuite")
     assert suite is not None
     return suite
@@ -17,7 +17,7 @@ def suite_of(results: list[Result], path: Path) -> ElementTree.Element:
 
 def outcome(suite: ElementTree.Element) -> ElementTree.Element:
     """Return the one element inside the one test case."""
-    ((element,),) = (list(case) for case in suite)
+    (element,) = (element for case in suite for element in case if element.tag != "properties")
     return element
 
 
@@ -36,10 +36,10 @@ def test_counts_of_tests_failures_and_skipped(tmp_path: Path) -> None:
     assert [len(case.findall("skipped")) for case in suite] == [0, 0, 1, 1, 0, 0, 0, 0, 0]
 
 
-def test_a_case_is_named_by_variant_target_problem_and_id(tmp_path: Path) -> None:
+def test_a_case_is_named_by_experiment_and_item_and_has_its_id(tmp_path: Path) -> None:
     (case,) = suite_of([example_result("9f3c00000000", params={"tile_kv": 64})], tmp_path / "junit.xml")
-    assert case.get("classname") == "sweep.cpu.flash"
-    assert case.get("name") == "b1 h2 s64 d16 f32 causal tile_kv=64 [9f3c00000000]"
+    assert (case.get("classname"), case.get("name")) == ("experiments.sweep.toml", "flash:cpu-b1-s64")
+    assert [field.attrib for field in case.iter("property")] == [{"name": "case", "value": "9f3c00000000"}]
 
 
 def test_a_failure_gives_reason_and_rerun_command(tmp_path: Path) -> None:
@@ -72,6 +72,5 @@ def test_cases_and_the_suite_have_times(tmp_path: Path) -> None:
 def test_no_text_holds_what_xml_cannot(tmp_path: Path) -> None:
     texts = {"variant": "fl\x1bash", "target": "c\0pu", "experiment": "swe\x01ep", "rerun": "harness \ud800"}
     suite = suite_of([failed_result(status=Status.WRONG, reason="\ufffe", **texts)], tmp_path / "junit.xml")
-    (case,) = suite
-    assert (suite.get("name"), case.get("classname")) == ("sweep", "sweep.cpu.flash")
+    assert suite.get("name") == "sweep"
     assert (outcome(suite).text or "").endswith("rerun: harness ")

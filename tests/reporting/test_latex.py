@@ -13,7 +13,7 @@ from harness.reporting.explaining import read_origin
 from harness.reporting.figures.embedding import embedded
 from harness.reporting.frames import prepare
 from harness.reporting.latex import SPECIAL, latex_text, plot_data, summary_latex
-from harness.reporting.panel_tables import BUSY_NOTE, paper_grid
+from harness.reporting.panel_tables import BUSY_NOTE, paper_grids
 from harness.reporting.report import make_report
 from harness.reporting.tables import summarize
 from harness.reporting.units import UNCLEAR_NOTE
@@ -29,14 +29,19 @@ from harness.results.result import Result
         ("\\input{x}", r"\textbackslash{}input\{x\}"),
         ("1.5× # $ ~ ^", r"1.5\ensuremath{\times} \# \$ \textasciitilde{} \textasciicircum{}"),
         ("a\nb", r"a\textbackslash{}nb"),
+        ("a_b $O(N)$", r"a\_b $O(N)$"),
+        (r"$\frac{N^2}{d_v}$ & $x$", r"$\frac{N^2}{d_v}$ \& $x$"),
+        ("5 $ and $x_1$", r"5 \$ and \$x\_1\$"),
+        (r"$\input{x}$", r"\$\textbackslash{}input\{x\}\$"),
+        (r"$\text{\input x}$", r"\$\textbackslash{}text\{\textbackslash{}input x\}\$"),
     ],
 )
-def test_what_latex_reads_as_commands_is_escaped(text: str, latex: str) -> None:
+def test_what_latex_reads_as_commands_is_escaped_but_for_formulas(text: str, latex: str) -> None:
     assert latex_text(text) == latex
 
 
 def latex_of(frame: pd.DataFrame) -> list[str]:
-    return list(summary_latex(paper_grid(frame), summarize(frame)))
+    return list(summary_latex(paper_grids(frame), summarize(frame)))
 
 
 def timed_rows(**fields: Any) -> list[Result]:
@@ -81,6 +86,19 @@ def test_a_paper_has_one_table_with_dtypes_across_and_panels_down() -> None:
     assert sum(r"\multirow[t]{6}{*}{" in line for line in lines) == 2
     assert sum(r"\multirow[t]{3}{*}{causal}" in line for line in lines) == 2
     assert not lines[lines.index(r"\bottomrule") - 1].startswith(r"\cmidrule")
+
+
+def test_decoding_and_prefill_have_tables_of_their_own_sorted_by_length() -> None:
+    rows = [
+        make_result(variant, seq, seq_kv=keys, dtype=dtype, time_s=1.0, case=f"{variant}{seq}{keys}{dtype}")
+        for variant in ("flash", "naive")
+        for dtype in ("f32", "bf16")
+        for seq, keys in ((1, 1024), (1, 512), (256, 256), (1024, 1024), (2048, 2048))
+    ]
+    lines = latex_of(prepare(results_frame(rows)))
+    assert r"seq\_kv & 512 & 1024 & 512 & 1024 \\" in lines
+    assert r"seq & 256 & 1024 & 2048 & 256 & 1024 & 2048 \\" in lines
+    assert not any(" – " in line for line in lines)
 
 
 def test_without_lengths_a_table_has_a_line_for_each_case() -> None:

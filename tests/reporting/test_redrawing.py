@@ -60,6 +60,16 @@ def test_settings_that_somebody_asks_for_now_are_refused_in_one_line(
     assert "\n" not in str(raised.value)
 
 
+def test_all_settings_that_are_wrong_are_told_at_once(write_run: WriteRun) -> None:
+    with pytest.raises(InputError) as raised:
+        redraw([write_run(RESULTS)], ["throughput"], ["stile=bars", "widht=column", "style=pie"])
+    assert [line.partition(": ")[0] for line in raised.value.lines] == [
+        "--set stile=",
+        "--set widht=",
+        "figures.throughput.style",
+    ]
+
+
 def test_a_setting_without_a_value_has_its_default() -> None:
     kept = {"style": "bars", "title": "Kept", "names": {"flash": "ours"}}
     changes = ["style=", "names =", "size=[7, 3]", "size=", "width=", "width=column"]

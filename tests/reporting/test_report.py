@@ -1,6 +1,7 @@
 """A report's files: tables, figures and text of one run or of several."""
 
 import csv
+import json
 import re
 import shutil
 from pathlib import Path
@@ -59,11 +60,9 @@ def test_a_newest_run_without_times_names_the_one_that_has_them(
     timed = write_run([make_result("flash", time_s=1.0)], png_only("matrix"))
     write_run([make_result("flash")], png_only("matrix"))
     newest = write_run([make_result("flash")], png_only("matrix"))
-    note = (
-        f"{newest} is the newest run, and nothing in it was timed, as in a run of harness check; the newest "
-        f"with times is {timed}: name it to have that one"
-    )
-    assert read_runs([newest.parent]).notes[1] == note
+    (note,) = read_runs([newest.parent]).notes
+    assert note.startswith(f"taken: {newest}, by its name the newest with rows of 3 runs; ")
+    assert note.endswith(f"nothing in it was timed, the newest with times is {timed}")
     assert read_runs([newest]).notes == read_runs([timed]).notes == ()
     harness.load(newest.parent)
     assert f"harness: {note}\n" in capsys.readouterr().err
@@ -87,6 +86,23 @@ def test_a_newest_run_that_is_only_a_part_says_so(
     assert paths.summary_markdown.read_text().split("\n\n")[1] == line
     assert capsys.readouterr().out.startswith(f"{line}\n")
     assert read_runs([folder]).notes == read_runs([archive]).notes == ()
+
+
+def test_shards_that_are_missing_are_named_first(
+    write_run: WriteRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = [write_run([make_result("flash", seq)], png_only("matrix")) for seq in (1, 2, 3)]
+    for folder, shard in zip(folders, ("2/4", "4/4", "1/4"), strict=True):
+        manifest = folder / "manifest.json"
+        manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"shard": shard}))
+    line = "seq_sweep: 2 of 4 shards: 2, 4; missing: 1, 3"
+    paths = make_report(folders[:2], tmp_path / "merged")
+    assert capsys.readouterr().out.startswith(f"{line}\n")
+    assert paths.summary_markdown.read_text().split("\n\n")[1] == line
+    assert read_runs(folders).unfinished == ("seq_sweep: 3 of 4 shards: 1, 2, 4; missing: 3",)
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"shard": "many"}))
+    with pytest.raises(InputError, match="not a manifest: shard"):
+        read_runs(folders)
 
 
 def test_a_peak_that_could_not_be_measured_is_a_line_of_the_report(write_run: WriteRun) -> None:

@@ -129,6 +129,23 @@ def test_the_terminal_shows_so_many_rows_and_says_where_the_others_are(
     assert text.count("passed") == 3
 
 
+def test_a_log_has_a_line_for_each_case_where_the_table_is_wider_than_it(write_run: WriteRun) -> None:
+    rows = [
+        make_result("flash", 256, time_s=0.002),
+        make_result("flash", 512, head_dim=128, time_s=0.003),
+        make_result("flash", 1024, status=Status.CRASHED, kv_lengths="5,40"),
+    ]
+    lines = printed(rows, write_run, width=60, by_row=True).splitlines()
+    first = next(number for number, line in enumerate(lines) if "b1 h16 s256" in line)
+    assert all(f"s{seq} " in line for seq, line in zip((256, 1024, 512), lines[first:], strict=False))
+    assert lines[first].startswith("passed         flash · cpu · ")
+    assert "time (ms) 2.00" in lines[first]
+    assert "──" not in "".join(lines), "no table"
+    wide = printed(rows, write_run, width=150, by_row=True).splitlines()
+    assert any("──" in line for line in wide)
+    assert max(map(len, wide)) <= 150
+
+
 def printed(results: list[Result], write_run: WriteRun, width: int = 150, *, by_row: bool = False) -> str:
     stream, runs = io.StringIO(), read_runs([write_run(results)])
     print_tables(runs, panel_tables(runs.frame), Console(file=stream, width=width), by_row=by_row)

@@ -118,6 +118,15 @@ def test_several_panels_need_as_many_axes(write_run: WriteRun) -> None:
     assert len(first.containers) == 1
 
 
+def test_headings_on_axes_of_ones_own_are_no_wider_than_these(write_run: WriteRun) -> None:
+    run = write_run([make_result("flash", time_s=1.0, tflops=0.01, peak_tflops=0.25, peak_dtype="f32")])
+    wide, narrow = Drawing(figsize=(7, 3)).subplots(), Drawing(figsize=(7, 3)).subplots(1, 4)[0]
+    for axes in (wide, narrow):
+        harness.draw("throughput", run, ax=axes)
+    assert wide.get_title().split() == narrow.get_title().split()
+    assert (wide.get_title().count("\n"), narrow.get_title().count("\n") > 1) == (0, True)
+
+
 @pytest.mark.parametrize("figure", ["speedup", "matrix", "build_time"])
 def test_every_kind_of_figure_takes_axes(write_run: WriteRun, figure: str) -> None:
     results = [

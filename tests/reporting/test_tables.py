@@ -144,3 +144,14 @@ def test_cells_of_the_summary_tell_problems_apart(column: str, values: tuple, te
     rows = [make_result("flash", case=str(value), **{column: value}) for value in values]
     summary = summarize(prepare(results_frame(rows)))
     assert [row[summary.headers.index(column)] for row in summary.rows] == texts
+
+
+def test_sizes_of_tiles_that_were_chosen_or_set_are_a_column() -> None:
+    rows = [
+        make_result("flash", chosen={"tile_q": 32, "tile_kv": 64, "grid_order": "longest-first"}),
+        make_result("naive", params={"tile_kv": 16}, chosen={"tile_q": 8}),
+        make_result("torch"),
+    ]
+    summary = summarize(prepare(results_frame(rows), ("flash", "naive", "torch")))
+    place = summary.headers.index("tiles")
+    assert [row[place] for row in summary.rows] == ["tile_q=32 tile_kv=64", "tile_q=8 tile_kv=16", "–"]

@@ -94,6 +94,8 @@ class Comparison:
     """What a person should know of how the runs compare, a line each."""
     made_by: tuple[str, ...] = ()
     """The command line that makes such runs in turn; none where they were there before."""
+    longer: str = ""
+    """By how much longer than they were it measures, as words behind others."""
     fails_on_ambiguous: bool = False
 
     def having(self, outcome: Outcome) -> pd.DataFrame:

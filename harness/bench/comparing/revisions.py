@@ -73,8 +73,6 @@ class RunOfRevision(Observer):
     def finished(self, case: Case, result: Result) -> None:
         """Tell what has become of a case, and why."""
         self._tell(f"{self._name}: {result_line(case, result)}")
-        if result.reason:
-            self._tell(f"  {result.phase}: {result.reason}")
 
     def kept(self, case: Case, result: Result) -> None:
         """Tell that an earlier row stands."""

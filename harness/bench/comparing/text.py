@@ -19,7 +19,7 @@ MOST_ROWS = 50
 LISTED_BY_STATUS = (Outcome.LOST, Outcome.FAILING, Outcome.FAILED, Outcome.RIGHT)
 LISTED_BY_TIME = (Outcome.SLOWER, Outcome.SLOWER_WITHIN, Outcome.FASTER, Outcome.AMBIGUOUS)
 ALWAYS_COUNTED = (Outcome.LOST, Outcome.SLOWER)
-TO_DECIDE = "to decide what is ambiguous, measure both again on a quiet machine:"
+TO_DECIDE = "to decide what is ambiguous, measure both again on a quiet machine"
 
 
 def headline(comparison: Comparison) -> str:
@@ -43,7 +43,7 @@ def headline(comparison: Comparison) -> str:
 
 
 def power_lines(comparison: Comparison) -> list[str]:
-    """Return a line that says what differences the rounds of two revisions could find, if they took turns."""
+    """Return what the ratios of two revisions that took turns are, and what differences they could find."""
     cases = comparison.cases
     judged = cases[(cases["how"] == IN_TURN) & cases["low"].notna()]
     effects = sorted(
@@ -53,7 +53,10 @@ def power_lines(comparison: Comparison) -> list[str]:
     if not effects:
         return []
     most = f", in the case that is known least of {effects[-1]:.1%}" if len(effects) > 1 else ""
-    return [f"found in nine of ten: a difference of {effects[len(effects) // 2]:.1%}{most}"]
+    return [
+        "ratios are of times in the same rounds; each of the two times in brackets is a mean of its own",
+        f"found in nine of ten: a difference of {effects[len(effects) // 2]:.1%}{most}",
+    ]
 
 
 def sections(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
@@ -80,7 +83,7 @@ def plain_lines(comparison: Comparison) -> Iterator[str]:
         yield from ("", f"{title}:", *(f"  {line}" for line in lines))
     commands = deciding_commands(comparison)
     if commands:
-        yield from ("", TO_DECIDE, *(f"  {command}" for command in commands))
+        yield from ("", f"{TO_DECIDE}{comparison.longer}:", *(f"  {command}" for command in commands))
 
 
 def markdown(comparison: Comparison) -> str:
@@ -93,7 +96,7 @@ def markdown(comparison: Comparison) -> str:
         parts += filter(None, [f"### {title}", "\n".join(f"- {markdown_text(line)}" for line in lines)])
     commands = deciding_commands(comparison)
     if commands:
-        parts += [TO_DECIDE, *map(markdown_code, commands)]
+        parts += [f"{TO_DECIDE}{comparison.longer}:", *map(markdown_code, commands)]
     return "\n\n".join(parts) + "\n"
 
 

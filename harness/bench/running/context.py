@@ -31,6 +31,8 @@ from harness.system.plurals import counted
 from harness.system.status import Status
 from harness.system.storage.replacing import write_text
 
+OUT_OF_REVISIONS = 4
+"""How far above an experiment's folder that of all results is, where it is of one of two revisions."""
 LOGS = "logs"
 EXPECTATIONS = ".expectations"
 
@@ -152,13 +154,15 @@ class RunContext:
     @cached_property
     def row_maker(self) -> RowMaker:
         """Makes this run's rows."""
+        revision = self.settings.revision
         return RowMaker(
             experiment=self.experiment.name,
             run=self.folder.run,
             source=(self.settings.bundle or self.experiment).command_words,
             command="run" if self.settings.timed else "check",
-            out=self.folder.path.parents[1],
+            out=self.folder.path.parents[1 if revision is None else OUT_OF_REVISIONS],
             package=self.settings.package,
+            commit=None if revision is None else revision.commit,
         )
 
     @property

@@ -1,6 +1,7 @@
 """How long a run will take: a forecast from its groups, its budgets and what such a run took here before."""
 
 import contextlib
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from harness.problem.case import Case
 from harness.results.manifest import GPU_TARGETS, Manifest
 from harness.system.digest import digest
 from harness.system.errors import HarnessError
+from harness.system.machine.cores import available_cores
 from harness.system.numbers import Duration
 from harness.system.plurals import counted
 from harness.system.storage.replacing import write_text
@@ -25,13 +27,18 @@ from harness.targets.executors import wanted_executor
 DURATIONS_FILE = "durations.json"
 """In the cache's folder: what runs took on this machine."""
 MOST_REMEMBERED = 200
+FIRST_CASES = 8
+"""From so many on the cases that have ended may correct a forecast …"""
+MISSED = 1.5
+"""… that was wrong by such a factor."""
 
 
 class Durations(FrozenModel):
     """What the parts of a run take.
 
     The defaults are from the runs in `results/reference`, on two cores of an AMD EPYC and of an Intel Xeon:
-    by these they would take 0.9 to 1.2 of what they took.
+    by these they would take 0.9 to 1.2 of what they took.  The matrices on the emulator, whose problems are
+    small, would take 0.55 to 1.3 of it.
     """
 
     build_s: Duration = 1.0
@@ -61,7 +68,10 @@ class Forecast:
     keys: tuple[str, ...]
     """Names of such runs on this machine: of the very same cases, and of the same experiment."""
     code: str
-    durations: Durations | None
+    durations: Durations
+    """Those of such a run, else the usual ones."""
+    slowdown: float = 1.0
+    """By what builds and checks take longer here than usual, for others who use the processors."""
 
     @classmethod
     def of(
@@ -69,7 +79,7 @@ class Forecast:
     ) -> "Forecast":
         """Return the forecast of a run of these cases, which its manifest describes.
 
-        Without a device, code is emulated, and only an earlier run tells how long that takes.
+        The usual durations are those of a free machine, and others have their share of this one by its load.
         """
         emulated = {case.id for case in cases if _is_emulated(case)}
         to_time = [case for case in cases if timed and experiment.is_timed(case) and case.id not in emulated]
@@ -79,34 +89,41 @@ class Forecast:
         code = digest([manifest.code_digest, manifest.plugin_code])
         remembered = _remembered()
         durations = next((remembered[key] for key in keys if key in remembered), None)
-        if durations is None and not emulated:
-            durations = Durations()
+        slowdown = max(1.0, os.getloadavg()[0] / available_cores()) if durations is None else 1.0
         groups, budget_s = len(experiment.groups(to_time)), experiment.timing.budget_s
-        return cls(len(cases), groups, budget_s, jobs, keys, code, durations)
+        durations = durations or Durations()
+        return cls(len(cases), groups, budget_s, jobs, keys, code, durations, slowdown)
 
     @property
-    def seconds(self) -> float | None:
+    def seconds(self) -> float:
         """What the run takes: cases to be timed are checked one by one, others by all jobs."""
-        known = self.durations
-        if known is None:
-            return None
-        build_s = 0.0 if known.code == self.code else known.build_s / self.jobs
-        check_s = known.check_s / self._checked_together
-        return known.else_s + self.cases * (build_s + check_s) + self._budgets_s * known.of_budget
+        took = self.durations
+        build_s = 0.0 if took.code == self.code else took.build_s / self.jobs
+        case_s = self.slowdown * (build_s + took.check_s / self._checked_together)
+        return took.else_s + self.cases * case_s + self._budgets_s * took.of_budget
 
-    def line(self) -> str | None:
-        """Return the forecast in words, if there is one."""
-        if self.seconds is None:
-            return None
-        took = f"about {self.seconds:.0f} s" if self.seconds < 90 else f"about {self.seconds / 60:.0f} min"
-        line = f"{took}: {counted(self.cases, 'case')} to build and check"
+    def line(self) -> str:
+        """Return the forecast in words."""
+        line = f"{_about(self.seconds)}: {counted(self.cases, 'case')} to build and check"
         if self.groups:
             line += f", {counted(self.groups, 'group')} timed for {self.budget_s:g} s at most"
+        if self.slowdown > 1.0:
+            line += f"; others use this machine: {self.slowdown:.1f} times as long as on a free one"
         return line
+
+    def correction(self, ended: int, spent_s: float) -> str | None:
+        """Return how much longer the run takes by the cases that have ended, if that is not as forecast."""
+        else_s = self.durations.else_s
+        expected_s = else_s + (self.seconds - else_s) * ended / self.cases
+        is_right = expected_s / MISSED < spent_s < expected_s * MISSED
+        if is_right or not FIRST_CASES <= ended < self.cases:
+            return None
+        left_s = (self.cases - ended) * spent_s / ended
+        return f"{_about(left_s)} more: {ended} of {counted(self.cases, 'case')} took {spent_s:.0f} s"
 
     def remember(self, spent: TimeSpent) -> None:
         """Note what the run took that has ended, for the next forecast."""
-        before, parts = self.durations or Durations(), spent.by_part()
+        before, parts = self.durations, spent.by_part()
         is_new = before.code != self.code
         build_s = parts.get(BUILD, 0.0) * self.jobs / self.cases if is_new else before.build_s
         took = Durations(
@@ -130,6 +147,10 @@ class Forecast:
     @property
     def _checked_together(self) -> int:
         return 1 if self.groups else self.jobs
+
+
+def _about(seconds: float) -> str:
+    return f"about {seconds:.0f} s" if seconds < 90 else f"about {seconds / 60:.0f} min"
 
 
 def _is_emulated(case: Case) -> bool:

@@ -23,6 +23,7 @@ from harness.problem.changing_inputs import TURNED, ChangingInputs
 from harness.problem.inputs import Inputs, guarded, make_inputs
 from harness.system.machine.placement import placement
 from harness.system.processes.affinity import keep_on
+from harness.system.processes.waiting import longest_wait, waits_of
 
 
 @dataclass(frozen=True)
@@ -137,13 +138,15 @@ def start_case(life: Life, placement_seed: int, processor: int | None = None) ->
 def call_once(life: Life, number: int, *, is_of_device: bool) -> float:
     """Call once on new inputs and read the outputs; return seconds that count for neither.
 
-    From a device outputs are copied however little is computed: reading them does not count there.
+    What a thread waits for a processor that others use is among them.  From a device outputs are copied
+    however little is computed: reading them does not count there.
     """
     started, began = life.kept(StartedCase), time.perf_counter()
     started.refresh(number)
-    besides_s = time.perf_counter() - began
+    besides_s, waits = time.perf_counter() - began, waits_of()
     started.call.run()
     started.call.outputs()
+    besides_s += longest_wait(waits, waits_of())
     if is_of_device:
         began = time.perf_counter()
         started.call.outputs()

@@ -15,6 +15,7 @@ from harness.problem.case import Case
 from harness.reporting.failures import error_in
 from harness.reporting.units import beside_limit, interval, is_wide, scaled, time_unit
 from harness.results.result import Result
+from harness.system.errors import cut
 from harness.system.plurals import counted
 from harness.system.printable import printable
 from harness.system.status import Status
@@ -29,6 +30,8 @@ COLOURS = {
 FAILURE_COLOUR = "red"
 STATUS_WIDTH = 13
 BAR = 8
+LONGEST_REASON = 100
+"""Characters of a reason that stand in a case's line; what is told at the end has all."""
 
 
 class Observer:
@@ -222,7 +225,10 @@ class LiveObserver(Observer):
 
 
 def result_line(case: Case, result: Result) -> str:
-    """Return a case's outcome on one line: status, case, error over tolerance, time, throughput, speed-up."""
+    """Return a case's outcome on one line: status, case, error over tolerance, time, throughput, speed-up.
+
+    One without a result, or a time, says where it ended and shortly why.
+    """
     words = [f"{result.status:{STATUS_WIDTH}}", case.describe()]
     if result.error_ratio is not None:
         words.append(f"error/tolerance {beside_limit(result.error_ratio)}")
@@ -238,4 +244,6 @@ def result_line(case: Case, result: Result) -> str:
         words.append("busy machine")
     if is_wide(result.time_s, result.time_low_s, result.time_high_s):
         words.append("wide interval, budget_s is too small")
+    if result.reason and result.status is not Status.EMULATED:
+        words.append(f"{result.phase}: {cut(' '.join(error_in(result.reason).split()), LONGEST_REASON)}")
     return "  ".join(words)

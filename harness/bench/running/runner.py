@@ -95,8 +95,11 @@ def run_experiment(
     try:
         with started_run(experiment, cases, settings, out, resume, observer, command) as context:
             forecast = _forecast(context, cases)
+            is_corrected = False
             for group, following in pairwise([*together(experiment.groups(cases), context), []]):
                 run_group(context, group)
+                if forecast is not None and not is_corrected:
+                    is_corrected = _correct(context, forecast)
                 if not {case.problem for case in group} & {case.problem for case in following}:
                     context.expectations.delete()
     except UnfinishedError as error:
@@ -106,16 +109,22 @@ def run_experiment(
 
 
 def _forecast(context: RunContext, cases: Sequence[Case]) -> Forecast | None:
-    """Tell how long a run will take, if that is known: of a resumed one, what of it is kept is not."""
+    """Tell how long a run will take; not of a resumed one, of which is not known what of it is kept."""
     if context.earlier:
         return None
     settings = context.settings
     manifest = context.folder.manifest
     forecast = Forecast.of(context.experiment, cases, manifest, timed=settings.timed, jobs=settings.jobs)
-    line = forecast.line()
+    context.observer.message(forecast.line())
+    return forecast
+
+
+def _correct(context: RunContext, forecast: Forecast) -> bool:
+    """Tell how much longer a run takes where its first cases show that, and return whether they do."""
+    line = forecast.correction(len(context.rows), context.spent.seconds)
     if line is not None:
         context.observer.message(line)
-    return forecast
+    return line is not None
 
 
 @contextlib.contextmanager

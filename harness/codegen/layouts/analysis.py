@@ -31,11 +31,14 @@ from harness.system.errors import BuildError
 CHEAP = ("arith.constant", "vector.broadcast", "vector.transpose")
 """Operations that cost nothing once they are distributed: every use gets one of its own."""
 
-ANCHORS = ("vector.multi_reduction", "vector.transfer_read", "vector.transfer_write")
+TRANSFERS = ("vector.transfer_read", "vector.transfer_write")
+ANCHORS = ("vector.multi_reduction", *TRANSFERS)
 """Operations whose matrices are not transposed."""
 
 CONVERSION = "builtin.unrealized_conversion_cast"
 """Stands between a value that is held in one layout and its use that wants another."""
+
+WORD_BYTES = 4
 
 LAYOUT, CONFLICT = "layout", "conflict"
 """Attributes that show what the analysis has found."""
@@ -128,13 +131,27 @@ class LayoutAnalysis:
                 self._assign(value, wanted_operand(product, number, self.tiling))
 
     def _lay_out_what_no_product_reaches(self) -> None:
-        """What is reduced, read or written without a product lies as results of products do."""
+        """What is reduced, read or written without a product lies as results of products do.
+
+        In a kernel without any, lanes have the widest accesses.
+        """
+        layout_of = self.tiling.result if self._products() else self._widest
         for names in (ANCHORS, None):
             for operation in operations_within(self._function):
                 for value in (*operation.operands, *operation.results):
                     is_chosen = names is None or operation.name in names
                     if is_chosen and is_vector(value) and value not in self.layouts and value.type.rank == 2:
-                        self._assign(value, self.tiling.result(*value.type.shape))
+                        self._assign(value, layout_of(*value.type.shape))
+
+    def _widest(self, rows: int, columns: int) -> Layout:
+        """Return the layout in which lanes have 16 bytes of the narrowest elements that memory has."""
+        transfers = [op for op in operations_within(self._function) if op.name in TRANSFERS]
+        tiles = [op.operands[0] if op.name == TRANSFERS[1] else op.results[0] for op in transfers]
+        matrices = [tile.type for tile in tiles if tile.type.rank == 2]
+        element_bytes = min((kind.element_type.width // 8 for kind in matrices), default=WORD_BYTES)
+        if self.tiling.shared_memory is None or not self.tiling.can_copy(rows, columns, element_bytes):
+            return self.tiling.result(rows, columns)
+        return self.tiling.copy(rows, columns, element_bytes)
 
     def _lay_out_rows_that_no_matrix_reaches(self) -> None:
         """Numbers of rows that come from no matrix lie as those do that are reduced along its rows.

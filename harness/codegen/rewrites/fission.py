@@ -20,11 +20,13 @@ from harness.codegen.rewrites.workspaces import Workspace, kernel_function
 
 @dataclass(frozen=True)
 class HandedOn:
-    """A tile that one kernel leaves for the next."""
+    """A tile that one kernel leaves for later ones."""
 
     tile: ir.Value
     workspace: str
     """Name of the memory that it is left in, `[grid …, tile …]`; what was there before is overwritten."""
+    dimensions: tuple[str, ...]
+    """Names of the tile's dimensions."""
 
 
 @dataclass(frozen=True)
@@ -32,27 +34,28 @@ class Kernel:
     """One of the kernels to make."""
 
     name: str
-    leaves: HandedOn | None = None
-    """The tile that it computes; None for the last kernel, which does what is left."""
+    leaves: tuple[HandedOn, ...] = ()
+    """The tiles that it computes; none for the last kernel, which does what is left."""
     writes: tuple[int, ...] = ()
     """Which of the grid's results it writes besides; the last kernel writes those that no other does."""
 
 
-def split_grid(function: func.FuncOp, kernels: Sequence[Kernel], dimensions: Sequence[str]) -> None:
+def split_grid(function: func.FuncOp, kernels: Sequence[Kernel]) -> None:
     """Replace a function whose body is one `scf.forall` by kernels that run one after the other.
 
-    Each kernel finds the tile of the kernel before it in a workspace, one block for each iteration; all tiles
-    handed on have one type, with dimensions of these names.  Raises `RewriteRefusedError` where the function
-    has another form.
+    Each kernel finds the tiles of the kernels before it in workspaces, one block for each iteration.  Raises
+    `RewriteRefusedError` where the function has another form, or tiles of several types share a workspace.
     """
-    grid = _grid_of(function, kernels, dimensions)
-    before, written = None, {number for kernel in kernels for number in kernel.writes}
+    grid = _grid_of(function, kernels)
+    found: list[HandedOn] = []
+    written = {number for kernel in kernels for number in kernel.writes}
     left = tuple(number for number in range(len(grid.outputs)) if number not in written)
     for kernel in kernels:
-        own = kernel if kernel.leaves is not None else replace(kernel, writes=left)
+        own = kernel if kernel.leaves else replace(kernel, writes=left)
         with ir.InsertionPoint(function), function.location:
-            _build(grid, own, before)
-        before = kernel.leaves
+            _build(grid, own, found)
+        overwritten = {each.workspace for each in kernel.leaves}
+        found = [each for each in found if each.workspace not in overwritten] + list(kernel.leaves)
     function.operation.erase()
 
 
@@ -62,10 +65,6 @@ class _Grid:
 
     function: func.FuncOp
     forall: ir.OpView
-    tile: ir.RankedTensorType
-    """Type of all tiles handed on."""
-    dimensions: tuple[str, ...]
-    """Names of a tile's dimensions."""
 
     @property
     def points(self) -> tuple[int, ...]:
@@ -86,35 +85,34 @@ class _Grid:
         every = list(terminator_of(self.body).regions[0].blocks[0].operations)
         return [every[number] for number in outputs]
 
-    def workspace(self, name: str) -> Workspace:
-        return Workspace(name, self.points, self.tile, self.dimensions)
+    def workspace(self, handed_on: HandedOn) -> Workspace:
+        return Workspace(handed_on.workspace, self.points, handed_on.tile.type, handed_on.dimensions)
 
 
-def _grid_of(function: func.FuncOp, kernels: Sequence[Kernel], dimensions: Sequence[str]) -> _Grid:
+def _grid_of(function: func.FuncOp, kernels: Sequence[Kernel]) -> _Grid:
     forall = next((op for op in function.entry_block.operations if op.name == "scf.forall"), None)
     if forall is None:
         raise RewriteRefusedError(function, "its body is not one grid loop")
-    types = {str(kernel.leaves.tile.type): kernel.leaves.tile.type for kernel in kernels if kernel.leaves}
-    if len(types) != 1:
-        names = ", ".join(sorted(types))
-        raise RewriteRefusedError(forall, f"tiles of types {names} cannot share a workspace")
-    (tile,) = types.values()
-    return _Grid(function, forall, tile, tuple(dimensions))
+    types: dict[str, set[str]] = {}
+    for handed_on in (each for kernel in kernels for each in kernel.leaves):
+        types.setdefault(handed_on.workspace, set()).add(str(handed_on.tile.type))
+    for names in types.values():
+        if len(names) > 1:
+            raise RewriteRefusedError(
+                forall, f"tiles of types {', '.join(sorted(names))} cannot share a workspace"
+            )
+    return _Grid(function, forall)
 
 
-def _build(grid: _Grid, kernel: Kernel, before: HandedOn | None) -> None:
+def _build(grid: _Grid, kernel: Kernel, before: Sequence[HandedOn]) -> None:
     wanted = [value for insertion in grid.insertions(kernel.writes) for value in insertion.operands]
-    left = []
-    if kernel.leaves is not None:
-        wanted.append(kernel.leaves.tile)
-        left.append(grid.workspace(kernel.leaves.workspace))
-    computed = frozenset() if before is None else frozenset([before.tile])
+    wanted += [each.tile for each in kernel.leaves]
+    left = [grid.workspace(each) for each in kernel.leaves]
+    computed = frozenset(each.tile for each in before)
     operations = producers_in([grid.function.entry_block, grid.body], wanted, computed)
     reads = {value for operation in operations for value in operands_within(operation)}.union(wanted)
-    finds = before if before is not None and before.tile in reads else None
-    only_read = []
-    if finds is not None and grid.workspace(finds.workspace) not in left:
-        only_read.append(grid.workspace(finds.workspace))
+    finds = [each for each in before if each.tile in reads]
+    only_read = [grid.workspace(each) for each in finds if grid.workspace(each) not in left]
     inputs = [each for each in grid.function.arguments if each in reads and each not in grid.outputs]
     written = [*left, *(grid.outputs[number] for number in kernel.writes)]
     block = kernel_function(kernel.name, grid.function, [*only_read, *inputs, *written], len(written))
@@ -128,11 +126,13 @@ def _build(grid: _Grid, kernel: Kernel, before: HandedOn | None) -> None:
                 copy_with(operation, copies)
         axes = len(grid.points)
         loop = scf.ForallOp([0] * axes, grid.points, [1] * axes, places)
+        memory = [*zip(only_read, values, strict=False), *zip(left, loop.inner_iter_args, strict=False)]
         with ir.InsertionPoint(loop.body):
-            if finds is not None:
-                memory = values[0] if only_read else loop.inner_iter_args[0]
-                point = list(loop.induction_variables)
-                copies[finds.tile] = grid.workspace(finds.workspace).block(memory, point)
+            point = list(loop.induction_variables)
+            for each in finds:
+                workspace = grid.workspace(each)
+                holder = next(value for other, value in memory if other == workspace)
+                copies[each.tile] = workspace.block(holder, point)
             _build_iteration(grid, kernel, operations, copies, loop)
         func.ReturnOp(list(loop.results))
 
@@ -145,17 +145,18 @@ def _build_iteration(
     copies.update(zip(before[:axes], point, strict=True))
     outputs = written[len(written) - len(kernel.writes) :]
     copies.update(zip((before[axes + number] for number in kernel.writes), outputs, strict=True))
-    if kernel.leaves is not None:
-        place = place_of(kernel.leaves.tile)
+    left = list(zip(kernel.leaves, written, strict=False))
+    for handed_on, memory in left:
+        place = place_of(handed_on.tile)
         if isinstance(place, ir.OpResult) and place.owner.name == "tensor.empty":
-            copies[place] = grid.workspace(kernel.leaves.workspace).block(written[0], point)
+            copies[place] = grid.workspace(handed_on).block(memory, point)
     for operation in operations:
         is_replaced = any(result in copies for result in operation.results)
         if operation.operation.block == grid.body and not is_replaced:
             copy_with(operation, copies)
     in_parallel = scf.InParallelOp()
     with ir.InsertionPoint(in_parallel.block):
-        if kernel.leaves is not None:
-            grid.workspace(kernel.leaves.workspace).put(copies[kernel.leaves.tile], written[0], point)
+        for handed_on, memory in left:
+            grid.workspace(handed_on).put(copies[handed_on.tile], memory, point)
         for insertion in grid.insertions(kernel.writes):
             copy_with(insertion, copies)

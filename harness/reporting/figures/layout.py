@@ -31,18 +31,22 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-LETTERS = 120
-"""Letters of size 1 that fit into an inch."""
+FILLED = 0.94
+"""Share of a line that letters fill when a text is broken: some are wider than others."""
 HEADING_SIZE = float(FONT_SIZES["axes.titlesize"])
 LEGEND_SIZE = float(FONT_SIZES["legend.fontsize"])
 TITLE_SIZE = float(FONT_SIZES["figure.titlesize"])
 LEFT_OF_PANELS = 0.6
 """Inches for the label and the ticks of a vertical axis."""
-HANDLE = 0.5
+HANDLE = 0.57
 """Inches of a legend's entry besides its text."""
 WITHOUT_DEVICE = {Status.EMULATED: "emulated", Status.BUILT: "built, not run"}
 """What a title says of rows whose target has no device here."""
 MOST_LEGEND_COLUMNS = 4
+AXES_AND_ROOM = 1.2
+"""Width of axes and the room between them and the next over that of the axes."""
+MOST_SUBDIVIDED, MOST_TICKS = 1e4, 10
+"""Largest over smallest value of a logarithmic axis with ticks between powers of ten; ticks at most."""
 MOST_PANELS = 24
 MOST_SERIES = 32
 MOST_PLACES = 48
@@ -140,6 +144,8 @@ def new_drawing(
     if on_axes := own_axes():
         headings = [panel.heading for panel in grid.panels]
         label_axes(on_axes, headings, legend or {}, labels, scales or [0] * len(headings))
+        for axes in on_axes:
+            axes.set_title(_beside_others(axes, axes.get_title()))
         return cast("Drawing", on_axes[0].get_figure(root=True)), on_axes
     width = settings.inches
     text = wrap(" ".join([*notes, caption]), width - 0.15, CAPTION_SIZE) if settings.caption else ""
@@ -179,14 +185,12 @@ def new_drawing(
 
 
 def _title(settings: FigureSettings, grid: PanelGrid) -> str:
-    """Return the title of the settings, and where no row has a time since no device was there, that."""
-    rows = [panel.frame for panel in grid.panels if {"status", "time_s"} <= set(panel.frame)]
-    statuses = {str(status) for frame in rows for status in frame["status"].unique()}
+    """Return the title of the settings, and where all rows lack a time since no device was there, that."""
+    statuses = {str(status) for panel in grid.panels for status in panel.frame.get("status", ())}
     ends = " and ".join(words for status, words in WITHOUT_DEVICE.items() if status in statuses)
-    is_timed = any(frame["time_s"].notna().any() for frame in rows)
     untimed = (
         ""
-        if is_timed or not ends
+        if not ends or Status.PASSED in statuses
         else wrap(f"{ends[:1].upper()}{ends[1:]}: no time was measured", settings.inches, TITLE_SIZE)
     )
     return "\n".join(filter(None, [settings.title, untimed]))
@@ -204,13 +208,25 @@ def _share_scales(all_axes: Sequence[Axes], scales: Sequence[int], columns: int)
 
 
 def wrap(text: str, inches: float, size: float) -> str:
-    """Break a text so that lines of letters of usual width are no longer than so many inches."""
-    return "\n".join(textwrap.wrap(text, max(8, round(inches * LETTERS / size))))
+    """Break a text that is wider than so many inches so that lines of its letters are about as wide."""
+    widest = inches_of(text, size)
+    if widest <= inches:
+        return text
+    return "\n".join(textwrap.wrap(text, max(8, int(FILLED * inches * len(text) / widest))))
 
 
 def inches_of(text: str, size: float) -> float:
-    """Return about how wide the longest line of a text is."""
-    return max(map(len, text.split("\n"))) * size / LETTERS
+    """Return how wide the longest line of a text is."""
+    from matplotlib.cbook import is_math_text
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(size=size)
+    widths = [
+        text_to_path.get_text_width_height_descent(line, font, is_math_text(line))[0]
+        for line in text.split("\n")
+    ]
+    return max(widths) / 72
 
 
 def panel_inches(grid: PanelGrid, width: float) -> float:
@@ -220,14 +236,22 @@ def panel_inches(grid: PanelGrid, width: float) -> float:
 
 def add_to_heading(axes: Axes, text: str) -> None:
     """Write a line below a panel's heading."""
-    axes.set_title("\n".join(filter(None, [axes.get_title(), text])))
+    axes.set_title("\n".join(filter(None, [axes.get_title(), _beside_others(axes, text)])))
+
+
+def _beside_others(axes: Axes, title: str) -> str:
+    """Return a title in lines no longer than axes and the room beside them are wide."""
+    inches = axes.bbox.width / cast("Drawing", axes.get_figure(root=True)).dpi
+    return wrap(title, inches * AXES_AND_ROOM, float(axes.title.get_fontsize()))
 
 
 def write_log_ticks(axis: Any) -> None:
-    """Write plain numbers along a logarithmic axis."""
+    """Write plain numbers along a logarithmic axis, over many decades only powers of ten."""
     from matplotlib.ticker import LogLocator, NullLocator
 
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=20))
+    low, high = axis.get_view_interval()
+    subs = (1, 2, 5) if high < low * MOST_SUBDIVIDED else (1,)
+    axis.set_major_locator(LogLocator(subs=subs, numticks=MOST_TICKS))
     axis.set_major_formatter("{x:.6g}")
     axis.set_minor_locator(NullLocator())
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
 from harness.reporting.captions import forms_in_words
 from harness.reporting.figures.base import Figure, FigureSettings, NothingToDraw, Unreadable, choose_rows
 from harness.reporting.figures.layout import Panel, PanelGrid, inches_of, new_drawing, wrap
-from harness.reporting.figures.style import FONT_SIZES, paper_style
-from harness.reporting.frames import labels_in, sort_key, varying
+from harness.reporting.figures.style import FONT_SIZES, STATUS_WORDS, paper_style
+from harness.reporting.frames import labels_in, shown_names, sort_key, varying
 from harness.system.status import FAILURES, Status
 
 if TYPE_CHECKING:
@@ -19,10 +20,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-CELL_HEIGHT = 0.34
+CELL_HEIGHT, CELL_STEP = 0.34, 0.05
 HEADER_HEIGHT = 0.45
-WIDEST_LABELS = 2.4
-"""Inches for the names of the series, which are wrapped if longer."""
+WIDEST_LABELS = 0.28
+"""Share of the width for the names of the series, which are wrapped if longer."""
+LINE_HEIGHT = 0.1
+LEAST_SIZE = 6.0
+"""Texts are no smaller than this: where a column has no room for them they stand upright."""
 MOST_ROWS = 60
 MOST_CELLS = 24
 """More series down, or combinations across, than this nobody can read."""
@@ -40,6 +44,7 @@ LOOKS = {
     Status.UNSUPPORTED: "#e6e6e6",
 }
 """From best to worst; a cell has the colour of its worst status."""
+WORDS: Mapping[Status, str] = {status: str(status) for status in Status}
 ACCEPTED = {Status.PASSED: "✓", Status.EMULATED: "✓ emulated"}
 
 ColumnName = Literal["target", "dtype", "mask", "head_dim", "executor", "threads", "batch", "heads", "seq_q"]
@@ -77,15 +82,23 @@ class Matrix(Figure):
                 f"{MOST_ROWS} and {MOST_CELLS} can be read; narrow them down with variants, where or columns"
             )
         titled = settings.model_copy(update={"title": settings.title or "cases by status"})
-        height = HEADER_HEIGHT + CELL_HEIGHT * len(labels)
+        shown = shown_names(labels, settings.names).values()
+        names = [wrap(name, WIDEST_LABELS * settings.inches, LABEL_SIZE) for name in shown]
+        inches_of_names = max(inches_of(name, LABEL_SIZE) for name in names) + 0.3
+        inches = 0.92 * (settings.inches - inches_of_names) / len(places)
+        headers, look = _headers(columns, places, inches)
+        cells = _cells(rows, columns, places, labels)
+        texts, height, angle = _fitted(list(cells.values()), inches)
+        height = max(height, _inches_of_lines(names))
+        above = HEADER_HEIGHT + max(inches_of(name, LEAST_SIZE) for name in headers) * bool(look["rotation"])
         grid = PanelGrid((Panel("", rows),))
         with paper_style(settings.font):
-            drawing, (axes,) = new_drawing(grid, height, titled, caption, notes=[NOTE])
-            names = [wrap(settings.display(label), WIDEST_LABELS, LABEL_SIZE) for label in labels]
-            inches_of_names = max(inches_of(name, LABEL_SIZE) for name in names) + 0.3
-            inches = 0.92 * (settings.inches - inches_of_names) / len(places)
-            _draw_cells(axes, rows, columns, labels, inches)
-            _label_columns(axes, columns, places, inches)
+            drawing, (axes,) = new_drawing(grid, above + height * len(labels), titled, caption, notes=[NOTE])
+            _draw_cells(axes, cells, texts, inches, angle)
+            axes.set_xlim(0, len(places))
+            axes.set_ylim(len(labels), 0)
+            axes.set_xticks([index + 0.5 for index in range(len(places))], headers, **look)
+            axes.xaxis.tick_top()
             axes.set_yticks([index + 0.5 for index in range(len(labels))], names)
             axes.tick_params(length=0)
             axes.spines[:].set_visible(False)
@@ -97,14 +110,14 @@ def _places(frame: pd.DataFrame, columns: Sequence[str]) -> list[tuple[Hashable,
     return sorted(combinations, key=lambda values: [sort_key(value) for value in values])
 
 
-def cell_text(counts: Counter[Status]) -> str:
+def cell_text(counts: Counter[Status], words: Mapping[Status, str] = WORDS) -> str:
     """Return what a cell says, by the number of cases of each status."""
     if not FAILURES & set(counts) or len(counts) == 1:
         return ", ".join(
-            f"{counts[status]} {ACCEPTED.get(status, status)}" for status in Status if status in counts
+            f"{counts[status]} {ACCEPTED.get(status, words[status])}" for status in Status if status in counts
         )
     others = sorted(set(counts) - {Status.PASSED}, key=lambda status: (status not in FAILURES, str(status)))
-    return f"{', '.join(f'{counts[status]} {status}' for status in others)} / {sum(counts.values())}"
+    return f"{', '.join(f'{counts[status]} {words[status]}' for status in others)} / {sum(counts.values())}"
 
 
 def cell_look(counts: Counter[Status]) -> tuple[str, str]:
@@ -117,44 +130,71 @@ def cell_look(counts: Counter[Status]) -> tuple[str, str]:
     return LOOKS[worst], ""
 
 
+def _cells(
+    rows: pd.DataFrame, columns: Sequence[str], places: Sequence[tuple[Hashable, ...]], labels: Sequence[str]
+) -> dict[tuple[int, int], Counter[Status]]:
+    """Return how many cases of each status the cells have, by column and row."""
+    keys = [tuple(map(sort_key, place)) for place in places]
+    by = [rows[column] for column in ("label", *columns)]
+    return {
+        (keys.index(tuple(map(sort_key, place))), labels.index(label)): Counter(
+            map(Status, map(str, statuses))
+        )
+        for (label, *place), statuses in rows["status"].groupby(by, dropna=False, observed=True)
+    }
+
+
 def _draw_cells(
-    axes: Axes, rows: pd.DataFrame, columns: Sequence[str], labels: Sequence[str], inches: float
+    axes: Axes,
+    cells: Mapping[tuple[int, int], Counter[Status]],
+    texts: Sequence[str],
+    inches: float,
+    angle: int,
 ) -> None:
     from matplotlib.patches import Rectangle
 
-    places = [tuple(map(sort_key, place)) for place in _places(rows, columns)]
-    by = [rows[column] for column in ("label", *columns)]
-    for (label, *place), statuses in rows["status"].groupby(by, dropna=False, observed=True):
-        counts = Counter(Status(str(status)) for status in statuses)
+    for ((across, down), counts), text in zip(cells.items(), texts, strict=True):
         color, hatch = cell_look(counts)
-        corner = places.index(tuple(map(sort_key, place))), labels.index(label)
-        axes.add_patch(Rectangle(corner, 1, 1, facecolor=color, hatch=hatch, edgecolor="white", lw=1.5))
-        text = wrap(cell_text(counts), inches, LABEL_SIZE)
-        axes.text(
-            corner[0] + 0.5,
-            corner[1] + 0.5,
-            text,
-            ha="center",
-            va="center",
-            fontsize=min(LABEL_SIZE, LABEL_SIZE * inches / inches_of(text, LABEL_SIZE)),
-            linespacing=1.0,
-            gid="cell",
-            in_layout=False,
+        axes.add_patch(
+            Rectangle((across, down), 1, 1, facecolor=color, hatch=hatch, edgecolor="white", lw=1.5)
         )
-    axes.set_xlim(0, len(places))
-    axes.set_ylim(len(labels), 0)
+        words = axes.text(across + 0.5, down + 0.5, text, gid="cell", in_layout=False)
+        words.set(ha="center", va="center", linespacing=1.0, rotation=angle)
+        words.set_fontsize(LEAST_SIZE if angle else _size(text, inches))
 
 
-def _label_columns(
-    axes: Axes, columns: Sequence[str], places: Sequence[tuple[Hashable, ...]], inches: float
-) -> None:
-    """Write the names of the columns above them, small enough not to touch each other."""
-    names = [
-        "\n".join(
-            forms_in_words([column], [[value]])[0] for column, value in zip(columns, place, strict=True)
-        )
+def _size(text: str, inches: float) -> float:
+    """Return the size at which a text is no wider than so many inches, at most the usual one."""
+    return min(LABEL_SIZE, LABEL_SIZE * inches / inches_of(text, LABEL_SIZE))
+
+
+def _fitted(cells: Sequence[Counter[Status]], inches: float) -> tuple[list[str], float, int]:
+    """Return the texts of cells, how high these are, and the angle of texts: upright in narrow columns."""
+    texts = [wrap(cell_text(counts), inches, LABEL_SIZE) for counts in cells]
+    if all(_size(text, inches) >= LEAST_SIZE for text in texts):
+        return texts, max(CELL_HEIGHT, _inches_of_lines(texts)), 0
+    height, short = CELL_HEIGHT, [cell_text(counts, STATUS_WORDS) for counts in cells]
+    while True:
+        texts = [wrap(text, height, LEAST_SIZE) for text in short]
+        has_room = _inches_of_lines(texts) <= max(inches, _inches_of_lines([""]))
+        if has_room and all(inches_of(text, LEAST_SIZE) < height for text in texts):
+            return texts, height, 90
+        height += CELL_STEP
+
+
+def _inches_of_lines(texts: Sequence[str]) -> float:
+    return LINE_HEIGHT * (1.5 + max(text.count("\n") for text in texts))
+
+
+def _headers(
+    columns: Sequence[str], places: Sequence[tuple[Hashable, ...]], inches: float
+) -> tuple[list[str], dict[str, Any]]:
+    """Return the names of the columns and their look: upright where else they would be too small to read."""
+    forms = [
+        [forms_in_words([column], [[value]])[0] for column, value in zip(columns, place, strict=True)]
         for place in places
     ]
-    size = min(LABEL_SIZE, *(LABEL_SIZE * inches / inches_of(name, LABEL_SIZE) for name in names))
-    axes.set_xticks([index + 0.5 for index in range(len(places))], names, fontsize=size)
-    axes.xaxis.tick_top()
+    size = min(_size("\n".join(form), inches) for form in forms)
+    if size < LEAST_SIZE:
+        return [", ".join(form) for form in forms], {"fontsize": LEAST_SIZE, "rotation": 90}
+    return ["\n".join(form) for form in forms], {"fontsize": size, "rotation": 0}

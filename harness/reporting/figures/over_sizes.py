@@ -30,7 +30,7 @@ from harness.reporting.figures.style import (
     paper_style,
     series_styles,
 )
-from harness.reporting.frames import format_value, labels_in, records
+from harness.reporting.frames import format_value, labels_in, records, shown_names
 from harness.reporting.units import is_number, significant
 from harness.system.errors import InputError
 from harness.system.status import Status
@@ -116,6 +116,11 @@ class SizeFigure(Figure):
     def rows(self, frame: pd.DataFrame, settings: Any) -> pd.DataFrame:
         """Return the rows of the series that are drawn."""
         return self.placed(frame, settings)[0]
+
+    def numbers(self, frame: pd.DataFrame, settings: Any) -> pd.DataFrame:
+        """Return the rows that are drawn, and what is drawn beside them."""
+        rows, x = self.placed(frame, settings)
+        return self.overlay(rows, settings, x)[0]
 
     def placed(self, frame: pd.DataFrame, settings: Any) -> tuple[pd.DataFrame, str]:
         """Return these rows, and the column of the horizontal axis."""
@@ -214,12 +219,12 @@ def legend_of(
     from matplotlib.patches import Patch
 
     return {
-        settings.display(label): (
+        name: (
             Patch(**bar_properties(styles[label]))
             if as_bars
             else Line2D([], [], **marker_properties(styles[label]))
         )
-        for label in labels
+        for label, name in shown_names(labels, settings.names).items()
     }
 
 
@@ -273,7 +278,7 @@ def _draw_bars(axes: Axes, rows: pd.DataFrame, x: str, styles: Mapping[str, Seri
         )
         texts = [row[WORD] or significant(row[VALUE]) for row in records(of_series)]
         look: dict[str, Any] = {"rotation": 90 if is_upright else 0, "fontsize": SMALL_TEXT}
-        look["path_effects"] = [withStroke(linewidth=1.5, foreground="white")]  # over lines and error bars
+        look["path_effects"] = [withStroke(linewidth=3, foreground="white")]  # over lines and error bars
         axes.bar_label(bars, texts, padding=2, gid="value", in_layout=False, **look)
     axes.set_xticks(range(len(groups)), map(format_value, groups))
     axes.tick_params(axis="x", length=0)
@@ -312,7 +317,6 @@ def _set_scales(all_axes: Sequence[Axes], scales: Sequence[int], scale: Scale, r
         axes.grid(axis="y")
         if scale.is_logarithmic:
             axes.set_yscale("log", nonpositive="mask")
-            write_log_ticks(axes.yaxis)
     for axes in dict(zip(reversed(scales), reversed(all_axes), strict=True)).values():
         low, high = axes.get_ylim()
         low = _end(scale.limits[0], low if scale.is_logarithmic else 0.0)
@@ -328,6 +332,8 @@ def _set_scales(all_axes: Sequence[Axes], scales: Sequence[int], scale: Scale, r
             axes.set_ylim(low, high)
             axes.set_yticks([tick for tick in axes.get_yticks() if low <= tick <= high])
             axes.set_ylim(low - (high - low) * room, high)
+    for axes in all_axes if scale.is_logarithmic else ():
+        write_log_ticks(axes.yaxis)
     for axes in all_axes if scale.limits != (None, None) else ():
         _keep_values_inside(axes)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from harness.reporting.figures.style import DOTTED, SIBLING_HATCHES, SIBLING_MARKERS, SeriesStyle
-from harness.reporting.frames import PROBLEM_COLUMNS
+from harness.reporting.frames import PROBLEM_COLUMNS, records
 from harness.reporting.published.nearest import nearest
 from harness.reporting.published.points import SOURCE, matching, sources
 
@@ -16,7 +15,11 @@ if TYPE_CHECKING:
 FAR = 4.0
 """Published lines above so many times the highest measurement need a logarithmic scale."""
 NONE_MATCHES = "No published point is overlaid: each is of another dtype or mask than all rows."
-COLORS = ("#5f5f5f", "#8a5a83", "#8c6d31", "#3d7a80", "#a05050")
+COLORS = (
+    *("#5f5f5f", "#8a5a83", "#8c6d31", "#3d7a80", "#a05050"),
+    *("#4f6d9c", "#6b7d2f", "#b0708f", "#7a4f2a", "#2f6b4f"),
+)
+"""Of implementations; series of one differ in their markers and hatches."""
 
 
 def is_far_above(rows: pd.DataFrame) -> bool:
@@ -29,9 +32,10 @@ def is_far_above(rows: pd.DataFrame) -> bool:
     return bool(rows.loc[~is_measured, "tflops"].max() > FAR * rows.loc[is_measured, "tflops"].max())
 
 
-def looks_of_published(labels: Collection[str]) -> dict[str, SeriesStyle]:
-    """Return how the series of published points look."""
-    return {name: _style(rank) for rank, name in enumerate(sorted(labels))}
+def looks_of_published(points: pd.DataFrame) -> dict[str, SeriesStyle]:
+    """Return how the series of published points look, the same in all figures."""
+    series = records(points[["label", "color_number", "marker_number"]].drop_duplicates("label"))
+    return {str(row["label"]): _style(row["color_number"], row["marker_number"]) for row in series}
 
 
 def with_published(
@@ -47,7 +51,7 @@ def with_published(
     if points.empty:
         return rows, {}, [NONE_MATCHES]
     points = points.drop_duplicates([*PROBLEM_COLUMNS, "label", SOURCE, "tflops"])
-    looks = looks_of_published(set(points["label"]))
+    looks = looks_of_published(points.sort_values("label"))
     labels = rows["label"].cat.categories.union(list(looks), sort=False)
     drawn = points.assign(tflops_low=points["tflops"], tflops_high=points["tflops"])
     both = pd.concat([rows.astype({"label": object}), drawn.drop(columns=["device", "implementation"])])
@@ -55,12 +59,12 @@ def with_published(
     return both, looks, [*notes, sources(points)]
 
 
-def _style(rank: int) -> SeriesStyle:
+def _style(color: int, marker: int) -> SeriesStyle:
     return SeriesStyle(
-        COLORS[rank % len(COLORS)],
-        SIBLING_MARKERS[rank % len(SIBLING_MARKERS)],
+        COLORS[color % len(COLORS)],
+        SIBLING_MARKERS[marker % len(SIBLING_MARKERS)],
         DOTTED,
-        SIBLING_HATCHES[rank % len(SIBLING_HATCHES)],
+        SIBLING_HATCHES[marker % len(SIBLING_HATCHES)],
         is_hollow=True,
         is_published=True,
     )

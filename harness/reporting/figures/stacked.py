@@ -6,6 +6,7 @@ A figure says which rows have parts and what they are; of several lengths the lo
 from __future__ import annotations
 
 import itertools
+import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ from harness.reporting.figures.base import (
     not_shown,
 )
 from harness.reporting.figures.layout import (
+    HEADING_SIZE,
     Panel,
     PanelGrid,
     inches_of,
@@ -31,9 +33,10 @@ from harness.reporting.figures.layout import (
     panel_inches,
     wrap,
 )
+from harness.reporting.figures.own_axes import own_axes
 from harness.reporting.figures.places import LENGTHS
 from harness.reporting.figures.style import KNOWN_VARIANTS, OTHER_VARIANTS, SIBLING_HATCHES, paper_style
-from harness.reporting.frames import labels_in, varying
+from harness.reporting.frames import labels_in, shown_names, varying
 from harness.reporting.units import significant
 
 if TYPE_CHECKING:
@@ -58,6 +61,7 @@ BAR = 0.72
 INCHES_OF_ROW, INCHES_OF_BAR, INCHES_BESIDES = 0.19, 0.085, 0.5
 """Heights of each line of a row's name, of each of several bars in a row, and of a panel besides its rows."""
 INCHES_OF_NAMES = 1.7
+INCHES_BETWEEN_LABELS = 0.05
 NAME_SIZE, TEXT_SIZE = 6.5, 5.5
 
 
@@ -139,8 +143,11 @@ class StackedFigure(Figure):
         if len(stacks) == 1:
             rows, stacks = _with_few_parts(rows, stacks[0])
         forms = panel_grid(rows, form_columns(rows, settings.by), 1).panels
-        grid = PanelGrid(tuple(Panel("", form.frame) for form in forms for _ in stacks), len(stacks))
-        names = [wrap(settings.display(label), INCHES_OF_NAMES, NAME_SIZE) for label in labels]
+        shown = shown_names(labels, settings.names).values()
+        names = [wrap(name, INCHES_OF_NAMES, NAME_SIZE) for name in shown]
+        beside = _stacks_beside(stacks, settings.inches - max(inches_of(name, NAME_SIZE) for name in names))
+        places = list(itertools.product(forms, [*stacks, *[None] * (-len(stacks) % beside)]))
+        grid = PanelGrid(tuple(Panel("", form.frame) for form, _ in places), beside)
         bars = max(len(stack.parts) * stack.is_parallel for stack in stacks)
         lines = [max(INCHES_OF_ROW * (name.count("\n") + 1), INCHES_OF_BAR * bars) for name in names]
         height = INCHES_BESIDES + sum(lines)
@@ -151,8 +158,10 @@ class StackedFigure(Figure):
         inches = panel_inches(grid, settings.inches - INCHES_OF_NAMES / 2)
         with paper_style(settings.font):
             drawing, all_axes = new_drawing(grid, height, settings, caption, notes=notes, legend=legend)
-            places = itertools.product(forms, stacks)
             for axes, (form, stack) in zip(all_axes, places, strict=True):
+                if stack is None:
+                    axes.set_visible(False)
+                    continue
                 longest = float(_ends(rows, stack).max())
                 room = max(inches_of(text, TEXT_SIZE) for text in _texts(rows, stack)) + 0.1
                 _draw_stack(axes, form.frame, labels, stack)
@@ -162,10 +171,17 @@ class StackedFigure(Figure):
                 axes.tick_params(axis="y", length=0)
                 axes.spines[["top", "right"]].set_visible(False)
                 axes.set_title(form.heading if stack is stacks[0] else "", loc="left", fontsize=NAME_SIZE)
-                axes.set_xlabel(stack.label if form is forms[-1] else "")
+                axes.set_xlabel(stack.label if form is forms[-1] or beside < len(stacks) else "")
                 if len(stacks) > 1:
                     axes.set_xticks([])
         return drawing
+
+
+def _stacks_beside(stacks: Sequence[Stack], inches: float) -> int:
+    """Return how many stacks stand side by side in lines of about equal length, so that labels are apart."""
+    widest = max(inches_of(stack.label, HEADING_SIZE) for stack in stacks) + INCHES_BETWEEN_LABELS
+    lines = 1 if own_axes() else math.ceil(len(stacks) / max(1, int(inches / widest)))
+    return math.ceil(len(stacks) / lines)
 
 
 def form_columns(frame: pd.DataFrame, wanted: Sequence[str]) -> list[str]:

@@ -47,7 +47,7 @@ class Throughput(SizeFigure):
     name = "throughput"
     summary = "throughput or time of each variant over sequence length, a panel per head dim and mask"
     settings = ThroughputSettings
-    data_columns = ("seq", "skew", "status", "time_s", "tflops", "fraction_of_peak")
+    data_columns = ("seq", "skew", "status", "time_s", "tflops", "fraction_of_peak", SOURCE)
     word_of_passed = "not timed"
 
     def reading(self, settings: ThroughputSettings) -> str:
@@ -89,7 +89,7 @@ class Throughput(SizeFigure):
     ) -> tuple[pd.DataFrame, dict[str, SeriesStyle], list[str]]:
         """Return the rows with those that others published, which are rates and not overlaid on times."""
         if SOURCE in rows:  # nothing else was asked for
-            return rows, looks_of_published(set(map(str, rows["label"]))), [sources(rows)]
+            return rows, looks_of_published(rows), [sources(rows)]
         if settings.y == "time" or not (settings.published or settings.published_file):
             return rows, {}, []
         points = published_points(

@@ -7,7 +7,7 @@ from harness.experiment.experiment import Experiment
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.fields import problem_fields
 from harness.reporting.frames import prepare, records
-from harness.reporting.published.points import PROBLEM, SOURCE, published_points
+from harness.reporting.published.points import OF_SERIES, PROBLEM, SOURCE, published_points
 from harness.reporting.runs import Runs
 from harness.results.frame import results_frame
 from harness.results.result import LONGEST_NAME, Result
@@ -28,7 +28,7 @@ def published_alone(experiment: Experiment, overlaid: Mapping[str, Any]) -> Runs
         raise InputError(f"{experiment.name}: found no published point of a problem of this experiment")
     rows = [_row(experiment.name, number, point) for number, point in enumerate(records(chosen))]
     cases = [row.case for row in rows]
-    of_points = chosen[[SOURCE, "implementation"]].assign(case=cases)
+    of_points = chosen[[SOURCE, *OF_SERIES]].assign(case=cases)
     return Runs(
         folders=(),
         names=(),

@@ -23,6 +23,8 @@ PLACE = {*PROBLEM, *PROBLEM_COLUMNS, *RUN_COLUMNS, RUN_LABEL, FIXED_LENGTH, LONG
 """Columns that a point has from the measured row of its problem."""
 SOURCE = "source"
 """Column that says who published a row; measured rows have none."""
+OF_SERIES = ("implementation", "version", "color_number", "marker_number")
+"""Columns that say what was measured, and how its series looks wherever it is drawn."""
 MOST_SOURCES, MOST_DEVICES = 4, 3
 """Sources that a caption names, and devices of each; of more it says how many there are."""
 DETAILS = re.compile(r":| \((?!arXiv)|, ")
@@ -39,13 +41,27 @@ def published_points(
     """Return the points whose device and implementation contain one of the given words each.
 
     They are those of a reader's own `file`, the package's, or both.  They have the columns of `PROBLEM`,
-    `label` for device, implementation and version, `tflops`, `status` and `source`.  Upper and lower case
+    `label` for device and implementation, `OF_SERIES`, `tflops`, `status` and `source`.  Upper and lower case
     count as the same.
     """
     import pandas as pd
 
     tables = [points_of_package()] * with_package + ([points_of_file(Path(file))] if file else [])
-    return named(pd.concat(tables, ignore_index=True), devices, implementations)
+    return named(_with_series(pd.concat(tables, ignore_index=True)), devices, implementations)
+
+
+def _with_series(points: pd.DataFrame) -> pd.DataFrame:
+    """Add the columns of `OF_SERIES` and `label`, which names a version where there are several."""
+    import pandas as pd
+
+    versions = points.groupby(["device", "implementation"])["version"].transform("nunique")
+    version = (" (" + points["version"] + ")").where((points["version"] != "") & (versions > 1), "")
+    label = (points["device"] + ", ").where(points["device"] != "", "") + points["implementation"] + version
+    return points.assign(
+        label=label.str.replace("$", r"\$", regex=False),  # else matplotlib reads a formula
+        color_number=pd.factorize(points["implementation"])[0],
+        marker_number=pd.factorize(label)[0],
+    )
 
 
 def named(
@@ -91,8 +107,11 @@ def sources(points: pd.DataFrame) -> str:
     named = points.assign(**{SOURCE: points[SOURCE].map(_short_source)})
     names = []
     for source, of_source in named.groupby(SOURCE, sort=False):
-        devices = of_source.groupby("device", sort=False)["implementation"].unique()
-        measured = [f"{device}: {' · '.join(of_device)}" for device, of_device in devices.items()]
+        devices = of_source.groupby(["device", "version"], sort=False)["implementation"].unique()
+        measured = [
+            ", ".join(filter(None, [f"{device}: {' · '.join(of_device)}", version]))
+            for device, version, of_device in devices.reset_index().itertuples(index=False, name=None)
+        ]
         names.append(f"{source} ({_shortened(measured, MOST_DEVICES, 'device')})")
     return (
         "Hatched or hollow: published by others, not measured here; "

@@ -124,10 +124,8 @@ def _frame(points: Iterable[PublishedPoint]) -> pd.DataFrame:
 
 def _row(point: PublishedPoint) -> dict[str, Any]:
     is_out_of_memory = point.tflops == OUT_OF_MEMORY
-    version = f" ({point.version})" if point.version else ""
-    label = ", ".join(filter(None, [point.device, f"{point.implementation}{version}"]))
     return {
-        **point.model_dump(include={"device", "implementation", "dtype", "batch", "heads"}),
+        **point.model_dump(include={"device", "implementation", "version", "dtype", "batch", "heads"}),
         "kv_heads": point.kv_heads or point.heads,
         "seq_q": point.seq,
         "head_dim": point.head_dim,
@@ -136,6 +134,5 @@ def _row(point: PublishedPoint) -> dict[str, Any]:
         "sinks": point.sinks,
         "tflops": float("nan") if is_out_of_memory else point.tflops,
         "source": point.source,
-        "label": label.replace("$", r"\$"),  # else matplotlib reads a formula
         "status": str(Status.OUT_OF_MEMORY if is_out_of_memory else Status.PASSED),
     }

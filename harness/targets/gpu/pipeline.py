@@ -93,7 +93,7 @@ def to_llvm_ir(vendor: Vendor) -> tuple[Stage, ...]:
             "wide-stores",
             "results pass through shared memory, so that lanes store 16 bytes at once",
             _on_kernels(
-                lambda kernel, build: store_wide(kernel, build.tiling),
+                lambda kernel, build: store_wide(kernel, build.tiling, build.vendor.workgroup_shared_bytes),
                 lambda build: build.strategy.output_stores == "wide",
             ),
         ),
@@ -175,7 +175,13 @@ def _on_kernels(
 
 def _stage(kernel: ir.OpView, build: KernelBuild) -> None:
     if build.vendor.staging is not None:
-        stage_matrix_operands(kernel, build.vendor.staging, build.strategy.staging_slots or 1, build.tiling)
+        stage_matrix_operands(
+            kernel,
+            build.vendor.staging,
+            build.strategy.staging_slots or 1,
+            build.tiling,
+            build.vendor.workgroup_shared_bytes,
+        )
 
 
 def _reads_again(build: KernelBuild) -> bool:

@@ -39,6 +39,11 @@ class Staged:
         return self.read.results[0].type
 
     @property
+    def is_cut_along_rows(self) -> bool:
+        """Whether the tile has some of the columns of its buffer only."""
+        return bool(self.tile.shape[-1] < self.read.operands[0].type.shape[-1])
+
+    @property
     def is_read_by_columns(self) -> bool:
         """Whether a product adds up along the rows."""
         return any(map(_runs_down_rows, uses_in_products(self.read.results[0])))
@@ -59,10 +64,17 @@ class Staged:
         padding = staging.column_padding_bytes if is_padded_for_columns else staging.padding_bytes
         return int(self.tile.shape[-1]) + padding * 8 // bits
 
+    def bytes(self, slots: int) -> int:
+        """Return how much memory so many tiles take."""
+        return slots * self._rows * self.pitch * self.tile.element_type.width // 8
+
     def allocated(self, slots: int) -> ir.Value:
         """Return memory for so many tiles, whose rows are longer than the tile's."""
-        rows = self.tile.shape[1 if self.is_transposed else 0]
-        return workgroup_buffer([slots, rows, self.pitch], self.tile.element_type, self.read)
+        return workgroup_buffer([slots, self._rows, self.pitch], self.tile.element_type, self.read)
+
+    @property
+    def _rows(self) -> int:
+        return int(self.tile.shape[1 if self.is_transposed else 0])
 
     def copy_to(self, buffer: ir.Value, slot: ir.Value, iteration: ir.Value | None = None) -> None:
         """Emit a copy of the tile to a slot, which the lanes share; in a loop an iteration's."""

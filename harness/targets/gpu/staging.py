@@ -15,9 +15,15 @@ from harness.codegen.ir.builder import index
 from harness.codegen.ir.for_loop import ForLoop
 from harness.codegen.ir.transfers import FIRST_INDEX
 from harness.codegen.ir.walk import operations_within, terminator_of
-from harness.codegen.layouts.distribution.transfers import alignment_of_rows, bytes_of
+from harness.codegen.layouts.distribution.transfers import (
+    LAST_AXIS,
+    alignment_of_rows,
+    bytes_of,
+    open_axes,
+)
 from harness.codegen.layouts.shared_memory_model import WIDEST_ACCESS_BYTES
 from harness.codegen.layouts.warp_tiling import WarpTiling
+from harness.targets.gpu.shared_memory import place
 from harness.targets.gpu.single_slots import can_take_turns, read_in_turn
 from harness.targets.gpu.staged_tile import (
     Staged,
@@ -35,24 +41,43 @@ VIEWS = ("memref.subview", "memref.transpose")
 """What gives a part of a buffer, or the buffer with its axes in another order."""
 
 
-def stage_matrix_operands(function: ir.OpView, staging: Staging, slots: int, tiling: WarpTiling) -> None:
-    """Let the operands of products that are read from global memory pass through shared memory, in place."""
+def stage_matrix_operands(
+    function: ir.OpView, staging: Staging, slots: int, tiling: WarpTiling, most_bytes: int | None = None
+) -> None:
+    """Let the operands of products that are read from global memory pass through shared memory, in place.
+
+    Tiles that loops cut along their rows, as of probabilities in memory, are read directly where so many
+    bytes have no room for them.
+    """
     reads = [_staged(operation, staging, tiling) for operation in operations_within(function)]
     staged = [operand for operand in reads if operand is not None]
     by_loop: dict[ir.Operation | None, list[Staged]] = {}
     for operand in staged:
         key = None if operand.loop is None else operand.loop.operation
         by_loop.setdefault(key, []).append(operand)
-    for loop, group in by_loop.items():
+    for loop, operands in by_loop.items():
         if loop is None:
-            for operand in group:
+            for operand in operands:
                 _read_once(operand)
-        elif staging.is_through_registers:
-            _read_ahead(loop.opview, group, staging, slots)
+            continue
+        ahead = slots if staging.is_through_registers else max(slots, LEAST_SLOTS_AHEAD)
+        room = None if most_bytes is None else most_bytes - place(function).bytes
+        group = _with_room(operands, ahead, room)
+        if not group:
+            continue
+        if staging.is_through_registers:
+            _read_ahead(loop.opview, group, staging, ahead)
         elif slots == 1 and can_take_turns(group):
             read_in_turn(loop.opview, group, staging)
         else:
-            _read_ahead(loop.opview, group, staging, max(slots, LEAST_SLOTS_AHEAD))
+            _read_ahead(loop.opview, group, staging, ahead)
+
+
+def _with_room(operands: list[Staged], slots: int, room: int | None) -> list[Staged]:
+    """Return the operands of a loop but, where there are fewer bytes than all need, those cut along rows."""
+    if room is None or sum(operand.bytes(slots) for operand in operands) <= room:
+        return operands
+    return [operand for operand in operands if not operand.is_cut_along_rows]
 
 
 def _staged(operation: ir.OpView, staging: Staging, tiling: WarpTiling) -> Staged | None:
@@ -61,13 +86,16 @@ def _staged(operation: ir.OpView, staging: Staging, tiling: WarpTiling) -> Stage
         return None
     if not uses_in_products(operation.results[0]):
         return None
-    tile, buffer = operation.results[0].type, operation.operands[0].type
+    tile = operation.results[0].type
     row_bytes = tile.shape[-1] * bytes_of(tile.element_type)
     alignment = alignment_of_rows(operation, FIRST_INDEX[operation.name])
-    if math.gcd(row_bytes, alignment) % WIDEST_ACCESS_BYTES or tile.shape[-1] != buffer.shape[-1]:
+    if math.gcd(row_bytes, alignment) % WIDEST_ACCESS_BYTES or LAST_AXIS in open_axes(operation):
         return None
     parent = operation.operation.parent.opview
-    return Staged(staging, tiling, operation, parent if parent.name == "scf.for" else None)
+    staged = Staged(staging, tiling, operation, parent if parent.name == "scf.for" else None)
+    rows, columns = tile.shape
+    is_even = tiling.can_copy(rows, columns, bytes_of(tile.element_type))
+    return staged if is_even or not staged.is_cut_along_rows else None
 
 
 def _is_in_global_memory(buffer: ir.Value) -> bool:

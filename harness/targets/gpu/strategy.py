@@ -29,7 +29,7 @@ class GpuOptions(TargetOptions):
     """When lanes add up their parts of a row's sum."""
     output_stores: OutputStores | None = None
     """Whether results pass through shared memory, so that lanes store 16 bytes of a row, where that makes
-    fewer stores and needs no more memory, or are stored as lanes hold them."""
+    fewer stores and, at the end of a workgroup, needs no more memory; or are stored as lanes hold them."""
     operand_loads: OperandLoads | None = None
     """Steps of a product's depth that one load from shared memory is for, where an instruction loads several
     matrices: those of one step take the fewest registers."""

@@ -1,7 +1,8 @@
 """The `wide-stores` stage: results pass through shared memory on their way out, for fewer stores.
 
-A product leaves each lane pairs of neighbours.  Through shared memory, that of operands which nobody reads
-any more, a lane gets 16 bytes of a row.  FlashAttention-2 stores its output in the same way.
+A product leaves each lane pairs of neighbours.  Through shared memory a lane gets 16 bytes of a row.  At the
+end of a workgroup that is memory of operands which nobody reads any more; what a loop stores each time needs
+some of its own.  FlashAttention-2 stores its output in the same way.
 """
 
 from dataclasses import dataclass
@@ -47,13 +48,14 @@ class Passage:
         )
 
 
-def store_wide(function: ir.OpView, tiling: WarpTiling) -> None:
-    """Let the results that a workgroup writes at its end pass through shared memory, in place.
+def store_wide(function: ir.OpView, tiling: WarpTiling, most_bytes: int | None) -> None:
+    """Let what a workgroup computes by products pass through shared memory before it is stored, in place.
 
-    Those are left as they are that lanes would not store in fewer pieces, or that need more shared memory
-    than the workgroup has already.
+    That is left as it is which lanes would not store in fewer pieces, which needs more shared memory than the
+    workgroup has already, or in a loop than it may have, `most_bytes`.
     """
-    if tiling.shared_memory is None:
+    has_products = any(operation.name == "vector.contract" for operation in operations_within(function))
+    if tiling.shared_memory is None or not has_products:
         return
     available = place(function).bytes
     for write in list(operations_within(function)):
@@ -61,7 +63,12 @@ def store_wide(function: ir.OpView, tiling: WarpTiling) -> None:
         if passage is None or not passage.saves_stores:
             continue
         pitch = passage.pitch(tiling.shared_memory)
-        if passage.held.shape[0] * pitch * passage.element_bytes <= available:
+        needed = passage.held.shape[0] * pitch * passage.element_bytes
+        if is_body_of_workgroup(write.operation.block):
+            has_room = needed <= available
+        else:
+            has_room = most_bytes is None or place(function).bytes + needed <= most_bytes
+        if has_room:
             write.operation.operands[0] = exchanged(write.operands[0], write, pitch)
 
 
@@ -70,8 +77,9 @@ def _passage(write: ir.OpView, tiling: WarpTiling) -> Passage | None:
     if write.operation.name != "vector.transfer_write" or in_shared_memory(write.operands[1]):
         return None
     tile = write.operands[0].type
-    is_matrix_of_words = tile.rank == 2 and tile.element_type.width >= LEAST_BITS
-    if not is_matrix_of_words or not is_body_of_workgroup(write.operation.block):
+    block = write.operation.block
+    is_uniform = is_body_of_workgroup(block) or block.owner.operation.name == "scf.for"
+    if tile.rank != 2 or tile.element_type.width < LEAST_BITS or not is_uniform:
         return None
     (rows, columns), size = tile.shape, bytes_of(tile.element_type)
     if LAST_AXIS in open_axes(write) or not tiling.can_copy(rows, columns, size):

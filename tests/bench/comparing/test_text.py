@@ -50,7 +50,8 @@ def test_what_took_turns_says_which_differences_are_found() -> None:
     run = run_of(np.full(3, 1e-3), np.random.default_rng(1))
     bounds = {"turn_low": [0.99, 0.98, 0.95], "turn_high": [1.01, 1.02, 1.05]}
     turns = pd.DataFrame({"case": run["case"], "turn_ratio": 1.0, **bounds})
-    (line,) = power_lines(comparison_of(compare_tables(run, run, turns=turns)[0]))
+    reading, line = power_lines(comparison_of(compare_tables(run, run, turns=turns)[0]))
+    assert "in the same rounds" in reading
     assert line == "found in nine of ten: a difference of 3.4%, in the case that is known least of 8.6%"
     assert power_lines(comparison_of(compare_tables(run, run)[0])) == []
 
@@ -88,6 +89,7 @@ def test_runs_are_made_again_as_they_are_named(
 
 def test_runs_in_turn_are_made_again_by_their_command(tmp_path: Path) -> None:
     made_by = ("harness", "compare", "--revisions", "v1", "HEAD", "experiments/sweep.toml", "--budget", "80")
-    assert deciding_commands(ambiguous(tmp_path, made_by)) == [
+    comparison = ambiguous(tmp_path, made_by)
+    assert deciding_commands(comparison) == [
         "harness compare --revisions v1 HEAD experiments/sweep.toml --budget 80 --only case=a,b"
     ]

@@ -10,6 +10,8 @@ from harness.bench.running.forecast import Durations, Forecast
 from harness.bench.running.time_spent import BUILD, CHECK, START_UP, TimeSpent
 from harness.experiment.experiment import Experiment
 
+MATRICES = [(193, 3.3), (100, 1.4), (96, 1.8), (120, 2.6), (91, 2.7), (903, 12), (257, 5), (450, 6)]
+"""Cases of shipped matrices and their minutes on two free cores, as `docs/ci/README.md` has them."""
 EXPERIMENT = {
     "name": "tiny",
     "question": "How long?",
@@ -20,8 +22,9 @@ EXPERIMENT = {
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_cache_of_a_free_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("os.getloadavg", lambda: (0.3, 0.2, 0.1))
 
 
 def forecast(*, timed: bool = True, code: str = "a", **changes: object) -> Forecast:
@@ -50,10 +53,40 @@ def test_what_a_run_took_is_the_next_forecast() -> None:
     )
 
 
-def test_how_long_an_emulator_takes_only_an_earlier_run_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_others_use_the_machine_a_first_forecast_is_as_much_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    usual = Durations()
+    monkeypatch.setattr("os.getloadavg", lambda: (13.0, 9.0, 5.0))
+    monkeypatch.setattr("harness.bench.running.forecast.available_cores", lambda: 2)
+    checked = 3 * (usual.build_s + usual.check_s)
+    assert forecast(timed=False).seconds == pytest.approx(usual.else_s + 6.5 * checked)
+    assert "6.5 times as long" in forecast(timed=False).line()
+    forecast(timed=False).remember(TimeSpent({BUILD: 12.0, CHECK: 24.0}))
+    assert forecast(timed=False).seconds == pytest.approx(24, abs=0.1), "as long as it took here"
+
+
+def test_the_first_cases_correct_a_forecast_that_is_far_off() -> None:
+    long = forecast(timed=False, problem={"seq": list(range(1, 101)), "heads": 1, "head_dim": 16})
+    assert long.seconds == pytest.approx(208)
+    assert long.correction(40, 60.0) is None
+    assert long.correction(7, 90.0) is None, "too few cases"
+    assert long.correction(40, 250.0) == "about 17 min more: 40 of 200 cases took 250 s"
+    assert long.correction(40, 20.0) == "about 80 s more: 40 of 200 cases took 20 s"
+    assert long.correction(200, 900.0) is None
+
+
+@pytest.mark.parametrize(("cases", "minutes"), MATRICES)
+def test_matrices_take_about_what_the_docs_say(cases: int, minutes: float) -> None:
+    usual = Forecast(cases, 0, 0.0, 2, (), "a", Durations())
+    assert 0.5 < usual.seconds / (60 * minutes) < 1.5
+
+
+def test_cases_on_an_emulator_take_what_others_do_until_a_run_tells(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(plugins.target("cuda")), "why_no_device", lambda self, chip: "no driver")
     emulated = {"targets": ["cuda:sm_80"]}
-    assert (forecast(**emulated).seconds, forecast(**emulated).line()) == (None, None)
+    assert forecast(**emulated).seconds == pytest.approx(Durations().else_s + 6 * 1.0)
+    assert forecast(**emulated).groups == 0
     forecast(**emulated).remember(TimeSpent({CHECK: 60.0}))
     assert forecast(**emulated).seconds == pytest.approx(60.0, abs=0.1)
 

@@ -41,7 +41,7 @@ def test_plain_lines_tell_the_outcome_of_each_case() -> None:
         "2 cases",
         "[1/2] passed         numpy-attention · numpy · b1 h2 s16 d8 f32 full"
         "  error/tolerance 0.25  1.00 ms  0.0164 GFLOP/s  2.00× segfault [2.00, 2.00]  busy machine",
-        "[2/2] crashed        segfault · numpy · b1 h2 s16 d8 f32 full",
+        "[2/2] crashed        segfault · numpy · b1 h2 s16 d8 f32 full  run: SIGSEGV",
         "crashed  segfault · numpy · b1 h2 s16 d8 f32 full",
         "    run: SIGSEGV",
         f"    rerun: harness run tiny.toml --only case={crashing.id}",
@@ -53,6 +53,16 @@ def test_another_parameter_set_of_the_baseline_has_a_speedup_and_the_baseline_it
     row = passed(case, example_case("segfault"))
     assert "2.00× numpy-attention" in result_line(case, row.model_copy(update={"baseline": case.variant}))
     assert "×" not in result_line(case, passed(case, case))
+
+
+def test_a_long_reason_is_cut_in_the_line_of_its_case() -> None:
+    case = example_case("segfault")
+    reason = f"error: {'x' * 300}\n  more (log: logs/1.log)"
+    line = result_line(case, ROWS.failure(CaseRecord(case), Status.BUILD_FAILED, "build", reason))
+    assert "build: error: xxx" in line
+    assert ".log" not in line
+    assert "\n" not in line
+    assert len(line) < 220
 
 
 @pytest.mark.parametrize(("planned", "told"), [(3, 1), (4, 2)])
@@ -68,7 +78,7 @@ def test_a_reason_is_told_once_and_not_before_a_report_unless_the_run_has_not_co
         observer.finished(case, ROWS.failure(CaseRecord(case), Status.CRASHED, "run", reason))
     observer.done()
     text = stream.getvalue()
-    assert text.count("SIGSEGV") == text.count("rerun: ") == told - 1
+    assert text.count("SIGSEGV (log") == text.count("rerun: ") == told - 1
     assert (" and 2 more cases" in text) is (told == 2)
 
 

@@ -33,11 +33,11 @@ def gridded() -> ir.Module:
 def split(module: ir.Module, *names: str, softmax_workspace: str = "scores") -> None:
     softmax = softmaxes(module)[0]
     handed_on = {
-        "scores": HandedOn(softmax.operands[0], "scores"),
-        "softmax": HandedOn(softmax.results[0], softmax_workspace),
+        "scores": (HandedOn(softmax.operands[0], "scores", DIMENSIONS),),
+        "softmax": (HandedOn(softmax.results[0], softmax_workspace, DIMENSIONS),),
     }
-    kernels = [Kernel(name, handed_on.get(name)) for name in names]
-    split_grid(module.body.operations[0], kernels, DIMENSIONS)
+    kernels = [Kernel(name, handed_on.get(name, ())) for name in names]
+    split_grid(module.body.operations[0], kernels)
     verify(module)
 
 

@@ -10,6 +10,7 @@ MFMA = r"@llvm\.amdgcn\.mfma\.f32\.32x32x8f16"
 DEEP_MFMA = r"@llvm\.amdgcn\.mfma\.f32\.32x32x16\.f16"
 WMMA = r"@llvm\.amdgcn\.wmma\.f32\.16x16x16"
 BPERMUTE = r"@llvm\.amdgcn\.ds\.bpermute"
+SWIZZLE = r"@llvm\.amdgcn\.ds\.swizzle"
 ROW_EXCHANGE = r"@llvm\.amdgcn\.permlanex16"
 NEXT_TILE = r"select i1 %\d+, i64 (%\d+), i64 (%\d+)$"
 SLOT = r"select i1 (%\d+), i64 4352, i64 0"
@@ -246,14 +247,14 @@ BOUNDS = (
     unfused(
         "scores stored 64 bytes too far",
         replaced(
-            r"(store <4 x float> %\d+, ptr addrspace\(1\)) (%\d+), align 8",
-            r"%far = getelementptr i8, ptr addrspace(1) \2, i64 64\n  \1 %far, align 8",
+            r"(store <4 x half> %\d+, ptr addrspace\(1\)) (%\w+), align 4",
+            r"%far = getelementptr i8, ptr addrspace(1) \2, i64 64\n  \1 %far, align 4",
             0,
-            29,
+            8,
         ),
         "values",
     ),
-    unfused("all rows have the maximum of lane 0", with_operand(BPERMUTE, 0, "i32 0", 0, 4), "order values"),
+    unfused("swizzle distance 4 for 1 in a row's sum", with_operand(SWIZZLE, 1, "i32 4127", 0, 12), "values"),
 )
 
 BUGS = (*WAITS, *TILES_IN_LDS, *FRAGMENTS, *ROWS, *BOUNDS)

@@ -167,7 +167,7 @@ IN_PARTS = (
     unfused("the output's height one less", with_operand(STORE_O, HEIGHT, "i32 99", 0, 4), "clamped values"),
     unfused(
         "a fragment of the output twice",
-        replaced(r"fptrunc <8 x float> %44 to", "fptrunc <8 x float> %43 to"),
+        replaced(r"fptrunc <8 x float> %336 to", "fptrunc <8 x float> %327 to"),
         "values",
     ),
 )

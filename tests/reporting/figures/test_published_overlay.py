@@ -11,9 +11,12 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure as Drawing
 from synthetic_results import WriteRun, make_result
 
+from harness.experiment.figure_settings import parse_settings
 from harness.reporting.figures.published_overlay import NONE_MATCHES
 from harness.reporting.figures.throughput import Throughput
 from harness.reporting.frames import prepare
+from harness.reporting.latex import plot_data
+from harness.reporting.published.points import SOURCE
 from harness.reporting.runs import read_runs
 from harness.results.frame import results_frame
 from harness.results.result import Result
@@ -48,13 +51,20 @@ def lines(axes: Axes) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("tflops", "style", "scale"),
-    [(NEAR, "lines", "linear"), (SLOW, "lines", "log"), (SLOW, "bars", "linear")],
+    [
+        (NEAR, "lines", "linear"),
+        (SLOW, "lines", "log"),
+        (SLOW / 1e5, "lines", "log"),
+        (SLOW, "bars", "linear"),
+    ],
 )
 def test_far_points_make_the_scale_logarithmic(tflops: float, style: str, scale: str) -> None:
     drawing = draw(frame_of(tflops), style=style)
     (axes,) = drawing.axes
     assert axes.get_yscale() == scale
-    assert axes.get_ylim()[1] > 497
+    low, high = axes.get_ylim()
+    assert high > 497
+    assert 2 < sum(low <= tick <= high for tick in axes.get_yticks()) < 15
     assert "OOM" in words(axes, "value" if style == "bars" else "missing")
     assert "Hatched or hollow: published by others, not measured here; from FlashAttention-3" in caption(
         drawing
@@ -64,9 +74,31 @@ def test_far_points_make_the_scale_logarithmic(tflops: float, style: str, scale:
 def test_markers_are_hollow() -> None:
     (axes,) = draw(frame_of(NEAR)).axes
     published = {label: line for label, line in lines(axes).items() if "H100" in label}
-    assert "NVIDIA H100 SXM5, FlashAttention-3 (as of 2024-07)" in published
+    assert "NVIDIA H100 SXM5, FlashAttention-3" in published
     assert {line.get_markerfacecolor() for line in published.values()} == {"white"}
     assert lines(axes)["flash"].get_markerfacecolor() != "white"
+
+
+def test_a_series_looks_the_same_whatever_stands_beside_it() -> None:
+    alone, among = (
+        lines(draw(frame_of(NEAR), published_implementations=words).axes[0]) for words in (("cudnn",), None)
+    )
+    name = "NVIDIA H100 SXM5, cuDNN"
+    looks = {(of_series[name].get_color(), of_series[name].get_marker()) for of_series in (alone, among)}
+    assert len(looks) == 1
+    colors = [line.get_color() for line in among.values()]
+    assert len(set(colors)) == len(colors) == 6
+
+
+def test_the_table_of_numbers_has_the_points_with_their_source() -> None:
+    settings = {"published": True, "published_devices": ("H100",), "published_implementations": ("cudnn",)}
+    numbers = Throughput().numbers(frame_of(NEAR), parse_settings(Throughput(), settings))
+    _, header, *rows = plot_data(numbers, Throughput.data_columns, "")
+    assert SOURCE in header.split()
+    of_others = [row for row in rows if "cuDNN" in row]
+    assert [" 412 " in row for row in of_others] == [True, False]
+    assert all("{FlashAttention-3 paper" in row for row in of_others)
+    assert len(rows) == 2 + 2
 
 
 def test_bars_are_white_and_hatched_unlike_measured_ones() -> None:
@@ -83,7 +115,7 @@ def test_bars_are_white_and_hatched_unlike_measured_ones() -> None:
 
 def test_points_stand_at_the_published_values() -> None:
     (axes,) = draw(frame_of(NEAR), published_implementations=("cudnn",)).axes
-    published = points_of(axes, "NVIDIA H100 SXM5, cuDNN (as of 2024-07)")
+    published = points_of(axes, "NVIDIA H100 SXM5, cuDNN")
     assert published == [(8192, 412), (16384, 413)]
 
 

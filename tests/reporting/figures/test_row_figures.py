@@ -158,3 +158,19 @@ def test_a_title_says_that_no_time_was_measured() -> None:
     assert titles(Resources(), rows[0], make_result("torch", registers=9, time_s=1.0)) == [""]
     assert titles(Bounds(), modelled("flash", 0.6)) == ["Built, not run: no time was measured"]
     assert titles(BuildTime(), make_result(build_s=1.0)) == [""]
+
+
+def test_in_a_column_of_a_paper_quantities_stand_in_several_lines() -> None:
+    quantities = {"registers": 1, "spills": 1, "shared_bytes": 1, "occupancy": 0.5, "code_bytes": 1}
+    rows = [
+        built(variant, head_dim=width, **quantities) for variant in ("flash", "naive") for width in (64, 128)
+    ]
+    page, column = draw(Resources(), *rows), draw(Resources(), *rows, width="column")
+    for drawing, shape in ((page, (2, 5)), (column, (4, 3))):
+        shown = [axes for axes in drawing.axes if axes.get_visible()]
+        grid = shown[0].get_gridspec()
+        assert grid is not None
+        assert (grid.nrows, grid.ncols) == shape
+        assert len(shown) == 2 * len(quantities)
+    assert all(axes.get_xlabel() for axes in column.axes if axes.get_visible())
+    assert not page.axes[0].get_xlabel()

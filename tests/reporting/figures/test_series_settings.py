@@ -136,6 +136,11 @@ def test_series_that_are_ordered_stand_first() -> None:
     assert legend(tiled) == ["naive tile_kv=64", "naive tile_kv=32", "flash"]
 
 
+def test_series_of_one_name_are_told_apart() -> None:
+    drawing = draw(Throughput(), *ROWS, names={"flash": "ours", "naive": "ours"})
+    assert legend(drawing) == ["ours (flash)", "torch", "unfused", "ours (naive)"]
+
+
 def test_an_order_changes_no_colour() -> None:
     assert colors(order=["naive"]) == colors()
 

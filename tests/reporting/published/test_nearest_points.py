@@ -40,7 +40,7 @@ def test_a_point_counts_once_for_the_row_that_it_is_nearest_to() -> None:
 def test_the_width_counts_most_and_is_named_where_it_is_another() -> None:
     points, words = of_an_a100(1024, head_dim=96, causal=True, mask="causal")
     assert set(points["head_dim"]) == {96}
-    assert set(points["label"]) == {"NVIDIA A100, FlashAttention-2 (0586d2e) (other problem, head dim 128)"}
+    assert set(points["label"]) == {"NVIDIA A100, FlashAttention-2 (other problem, head dim 128)"}
     assert "head dim 128" in words
     of_widths, words = of_an_a100(2048, head_dim=64, batch=1, heads=32, kv_heads=32)
     assert "head dim 64" in words

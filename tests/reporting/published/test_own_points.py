@@ -7,7 +7,7 @@ from synthetic_results import RESULTS, WriteRun, make_result
 
 from harness.__main__ import main
 from harness.reporting.explaining import read_origin
-from harness.reporting.published.table import points_of_file
+from harness.reporting.published.points import published_points
 
 HEADER = "implementation,dtype,batch,heads,seq,head_dim,tflops"
 ROW = "mine,f32,1,16,256,64,0.5"
@@ -20,7 +20,8 @@ def table(folder: Path, *lines: str) -> Path:
 
 
 def test_what_a_table_leaves_out_is_as_usual(tmp_path: Path) -> None:
-    (point,) = points_of_file(table(tmp_path, HEADER, ROW)).to_dict("records")
+    file = str(table(tmp_path, HEADER, ROW))
+    (point,) = published_points(file=file, with_package=False).to_dict("records")
     assert point["kv_heads"] == point["heads"] == 16
     assert point["head_dim_v"] == 64
     assert not point["causal"]

@@ -1,12 +1,12 @@
 // WARPS: 4
-// Each lane of the accumulator's layout holds pairs of neighbours: one access for two elements of 16 bits.
+// No product decides how lanes hold a matrix: each of them has 8 neighbours of 16 bits in one access.
 
 // CHECK-LABEL: .entry copy(
-// CHECK-NOT: ld.global.b16
-// CHECK: ld.global.b32
-// CHECK-NOT: st.global.b16
-// CHECK: st.global.b32
-// CHECK-NOT: st.global.b16
+// CHECK-NOT: ld.global.b
+// CHECK: ld.global.v4.b32
+// CHECK-NOT: st.global.b
+// CHECK: st.global.v4.b32
+// CHECK-NOT: st.global.b
 // CHECK: ret;
 func.func @copy(%in: memref<64x64xf16>, %out: memref<64x64xf16>) {
   %c0 = arith.constant 0 : index
