@@ -27,6 +27,10 @@ FREE_INSTRUCTIONS = ("vblendps", "vblendpd")
 """x86 instructions written into the IR as inline assembly, that only arrange elements."""
 
 
+ONE_FOR_EACH_ELEMENT = ("llvm.x86.avx512.mask.reduce.ps.512", "llvm.x86.avx512.mask.scalef.ps.512")
+"""Intrinsics that compute one number from each element."""
+
+
 def _is_float(kind: ir.Type) -> bool:
     element = kind.element_type if isinstance(kind, ir.VectorType) else kind
     return isinstance(element, ir.FloatType)
@@ -126,6 +130,13 @@ def _inline_assembly(walk: Walk, operation: ir.OpView) -> CostTree:
     return NOTHING
 
 
+def _intrinsic(walk: Walk, operation: ir.OpView) -> CostTree:
+    name = ir.StringAttr(operation.attributes["intrin"]).value
+    if name not in ONE_FOR_EACH_ELEMENT:
+        raise NotCountable(f"llvm.call_intrinsic: what {name} executes is not known")
+    return Fixed({Kind.OTHER: elements_of(operation.results[0].type)})
+
+
 VECTORS: dict[str, Handler] = {
     **dict.fromkeys(FREE, nothing),
     **dict.fromkeys(("vector.load", "vector.maskedload", "vector.gather"), _load),
@@ -138,4 +149,5 @@ VECTORS: dict[str, Handler] = {
     "vector.multi_reduction": _reduce,
     "vector.reduction": _reduce_all,
     "llvm.inline_asm": _inline_assembly,
+    "llvm.call_intrinsic": _intrinsic,
 }
