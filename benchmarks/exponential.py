@@ -1,11 +1,11 @@
-"""What it costs on the CPU that 2^x keeps NaN: paired ratios with 95 % intervals.
+"""What AVX-512's own instructions for exponents are worth on the CPU: paired ratios with 95 % intervals.
 
     .venv/bin/python benchmarks/exponential.py [NAME …]
 
-Kernels with this package's 2^x, whose last step is a product, are compared with those that add to the bits
-of the exponent instead, which is as short and loses most NaNs.  Both are built and called in one process and
-take turns; several processes are started one after the other, since a process keeps its luck.  Times are
-those that the processor spends on the one thread, so that a busy machine disturbs less.
+Kernels whose 2^x takes `vreduceps` and `vscalefps` are compared with those that do with what every processor
+has.  Both are built and called in one process and take turns; several processes are started one after the
+other, since a process keeps its luck.  Times are those that the processor spends on the one thread, so that a
+busy machine disturbs less.
 """
 
 import argparse
@@ -14,19 +14,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
-from mlir import ir
-from mlir.dialects import arith
-from mlir.dialects import math as mlir_math
 
 from harness import AttentionProblem, plugins
 from harness.artifact.artifact import Artifact
 from harness.artifact.bound_call import BoundCall
-from harness.codegen.ir import builder as b
 from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
 from harness.results.statistics import paired_ratio
@@ -37,7 +32,8 @@ WARM_UP_S = 0.3
 SAMPLE_S = 0.008
 """A sample repeats calls for that long at least."""
 
-Exponential = Callable[[ir.Value], ir.Value]
+FORMS = {"own instructions": exponential.SCALING_LANES, "polynomial and product": 0}
+"""Elements of the vectors that have instructions of their own."""
 
 PROBLEMS = {
     "d64-512": {"seq_q": 512, "head_dim": 64},
@@ -49,27 +45,11 @@ PROBLEMS = {
 }
 
 
-def exp2_by_addition(exponent: ir.Value) -> ir.Value:
-    """Build 2^exponent with the integer part added to the bits of the exponent of the polynomial."""
-    i32 = ir.IntegerType.get_signless(32)
-    rounding = b.constant(exponential.ROUNDING - exponential.BIAS)
-    lowest = b.constant(exponential.LOWEST_EXPONENT)
-    too_small = arith.cmpf(arith.CmpFPredicate.OLT, exponent, lowest)
-    limited = arith.select(too_small, lowest, exponent)
-    shifted = arith.addf(limited, rounding)
-    remainder = arith.subf(limited, arith.subf(shifted, rounding))
-    power = b.constant(exponential.COEFFICIENTS[-1])
-    for coefficient in reversed(exponential.COEFFICIENTS[:-1]):
-        power = mlir_math.fma(power, remainder, b.constant(coefficient))
-    whole = arith.shli(arith.bitcast(i32, shifted), b.integer(exponential.MANTISSA_BITS))
-    return arith.bitcast(ir.F32Type.get(), arith.addi(arith.bitcast(i32, power), whole))
-
-
-def built(problem: AttentionProblem, exp2: Exponential, folder: Path) -> Artifact:
-    """Build `flash` with one form of 2^x."""
+def built(problem: AttentionProblem, lanes: int, folder: Path) -> Artifact:
+    """Build `flash`, with AVX-512's instructions for vectors of so many elements."""
     folder.mkdir()
     case = Case(problem=problem, variant="flash", target="cpu", target_options={"threads": 1})
-    with patch.object(exponential, "exp2", exp2):
+    with patch.object(exponential, "SCALING_LANES", lanes):
         return plugins.variant("flash").build(case, "key", folder)
 
 
@@ -85,12 +65,11 @@ def sampled(call: BoundCall) -> float:
 
 
 def one_start(name: str) -> tuple[list[int], list[tuple[float, float]]]:
-    """Measure a problem in this process: bytes of code and times, those of the product first."""
+    """Measure a problem in this process: bytes of code and times, in the order of `FORMS`."""
     problem = AttentionProblem(**{"heads": 2, **PROBLEMS[name]})
-    forms = {"product": exponential.exp2, "addition": exp2_by_addition}
     with tempfile.TemporaryDirectory() as folder:
-        places = {form: Path(folder) / form for form in forms}
-        artifacts = {form: built(problem, exp2, places[form]) for form, exp2 in forms.items()}
+        places = {form: Path(folder) / form for form in FORMS}
+        artifacts = {form: built(problem, lanes, places[form]) for form, lanes in FORMS.items()}
         calls = [
             artifact.load(places[form]).bind(make_inputs(problem)) for form, artifact in artifacts.items()
         ]
@@ -117,11 +96,11 @@ def report(name: str) -> str:
         sizes, times = json.loads(done.stdout.splitlines()[-1])
         taken += times
         starts += [start] * len(times)
-    product, addition = np.array(taken).T
-    ratio = paired_ratio(product, addition, starts)
+    own, polynomial = np.array(taken).T
+    ratio = paired_ratio(own, polynomial, starts)
     return (
-        f"{name:11} {ratio.value:.4f} [{ratio.low:.4f}, {ratio.high:.4f}] of the time with an addition; "
-        f"code {sizes[0]} bytes, {sizes[1]} with it"
+        f"{name} {ratio.value:.4f} [{ratio.low:.4f}, {ratio.high:.4f}] of the time without, lower is better; "
+        f"code {sizes[0]} bytes, {sizes[1]} without"
     )
 
 

@@ -83,6 +83,8 @@ class TileSizes:
     """Whether few queries of heads that share one of K and V become rows of one tile."""
     probability_shift: int = 0
     """The power of two that probabilities are multiplied by before a product takes them."""
+    maximum_slack: NonNegativeInt = 0
+    """The power of two that exponentials may reach before running maxima move, and all is rescaled."""
 
 
 class Target(ABC):

@@ -48,6 +48,12 @@ def shift_all_probabilities(module: ir.Module, power: int) -> None:
         shift_probabilities(softmax, power)
 
 
+def keep_maxima(module: ir.Module, slack: int) -> None:
+    """Let running maxima stay until exponentials would exceed a power of two."""
+    for softmax in softmaxes(module):
+        attn.Softmax(softmax).set_power(attn.SLACK, slack)
+
+
 def absorb_scales(module: ir.Module) -> None:
     """Move the scale of scores into the exponent of the softmax that takes them."""
     for softmax in softmaxes(module):

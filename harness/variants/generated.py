@@ -69,6 +69,16 @@ def _shifted(power: int) -> Step:
     )
 
 
+def _kept_maxima(slack: int) -> Step:
+    from harness.variants.attention_schedule import keep_maxima
+
+    return Step(
+        "kept-maxima",
+        "running maxima move only where exponentials would exceed a power of two",
+        lambda module: keep_maxima(module, slack),
+    )
+
+
 @contextmanager
 def _failing_for(tiles: Mapping[str, int]) -> Iterator[None]:
     """Raise `BuildError` for tiles that a target does not have and the variant itself has chosen."""
@@ -169,7 +179,11 @@ class GeneratedVariant(Variant):
             steps = list(self.schedule(tiling, self._parameters(case)))
         for step in steps:
             require(case, "schedule", step, Step)
-        return PAYLOAD, [_shifted(tiling.probability_shift), *steps] if tiling.probability_shift else steps
+        if tiling.probability_shift:
+            steps.insert(0, _shifted(tiling.probability_shift))
+        if tiling.maximum_slack:
+            steps.insert(len(steps) - 1, _kept_maxima(tiling.maximum_slack))
+        return PAYLOAD, steps
 
     def source(self, case: Case) -> str:
         """Return the tiled kernels' IR."""

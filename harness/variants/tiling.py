@@ -55,6 +55,8 @@ class Tiling:
     """Parts in which the key tiles are gone over, each part a point of the grid of its own."""
     probability_shift: int = 0
     """The power of two that probabilities are multiplied by before a product takes them."""
+    maximum_slack: int = 0
+    """The power of two that exponentials may reach before running maxima move."""
 
     @classmethod
     def of(cls, problem: AttentionProblem, sizes: TileSizes) -> "Tiling":
@@ -87,6 +89,7 @@ class Tiling:
             preferred_key=sizes.key,
             workgroup_bytes=sizes.workgroup_bytes,
             probability_shift=sizes.probability_shift,
+            maximum_slack=sizes.maximum_slack,
             output_columns=columns if columns < (problem.model_width or 0) else 0,
         )
 

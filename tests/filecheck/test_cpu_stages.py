@@ -15,8 +15,10 @@ from harness.targets.cpu.grid import loop_over_grid_range, scratch_from_caller
 from harness.targets.cpu.lanes import queries_in_lanes
 from harness.targets.cpu.native_vectors import split_vectors
 from harness.targets.cpu.register_tiles import tile_for_registers
+from harness.targets.cpu.rescaling import skip_factors_of_one
 from harness.targets.cpu.vector_lowering import lower_vectors
 from harness.targets.lowering.bufferize import bufferize
+from harness.targets.lowering.merged_loops import merge_row_loops
 from harness.targets.lowering.vectorize import hoist_from_innermost_loops, vectorize
 
 FILES = files_in(Path(__file__).parent / "cpu")
@@ -29,16 +31,18 @@ def thread(module: ir.Module) -> None:
 
 STAGES = {
     "lanes": queries_in_lanes,
-    "exponential": expand_exponentials,
     "register-tiled": lambda module, length: tile_for_registers(
         module, RegisterTile.of_vector_length(length)
     ),
     "vectorized": vectorize,
     "hoisted": hoist_from_innermost_loops,
+    "merged": merge_row_loops,
+    "guarded": skip_factors_of_one,
     "bufferized": bufferize,
     "threaded": thread,
     "vector-lowered": lower_vectors,
     "native-vectors": split_vectors,
+    "exponential": expand_exponentials,
 }
 
 

@@ -71,7 +71,7 @@ class TestStages:
         assert lines[0].startswith("# operations: ")
         assert "+" in lines[0]
         assert "memref.subview" in lines[0]
-        assert lines[1:3] == ["--- hoisted", "+++ bufferized"]
+        assert lines[1:3] == ["--- guarded", "+++ bufferized"]
         assert any(line.startswith("+  func.func @attention(%arg0: memref<") for line in lines)
 
 

@@ -25,6 +25,7 @@ from harness.codegen.dialect.operations import (
 )
 from harness.codegen.ir import builder as b
 from harness.codegen.ir.affine_form import AffineForm
+from harness.codegen.ir.constants import constant_of_fill
 from harness.codegen.ir.walk import operations_within, producer_of
 
 LOG2_E = math.log2(math.e)
@@ -112,7 +113,8 @@ def _softmax(operation: ir.OpView) -> list[ir.Value]:
     full = loop_letters(softmax.x.type.rank)
     rows = full[: softmax.dimension] + full[softmax.dimension + 1 :]
     factor = softmax.scale * LOG2_E
-    maximum = b.structured(f"{full}->{rows}", [softmax.x], softmax.initial_maximum, arith.maximumf)
+    largest = b.structured(f"{full}->{rows}", [softmax.x], softmax.initial_maximum, arith.maximumf)
+    maximum = _kept_maximum(softmax, largest) if softmax.slack and _is_running(softmax) else largest
     correction = rescaling(softmax, softmax.initial_maximum, maximum, softmax.correction_out)
     exponentials = _fused_exponentials if _is_fused(softmax) else _exponentials
     probability = exponentials(softmax.x, maximum, f"{rows}->{full}", factor, softmax.shift)
@@ -126,6 +128,22 @@ def _softmax(operation: ir.OpView) -> list[ir.Value]:
     )
     kept = b.structured(f"{rows},{rows}->{rows}", [carried, total], softmax.correction_out, safe_quotient)
     return [divided, maximum, total, kept]
+
+
+def _is_running(softmax: Softmax) -> bool:
+    return constant_of_fill(softmax.initial_maximum) is None
+
+
+def _kept_maximum(softmax: Softmax, largest: ir.Value) -> ir.Value:
+    """Return the maximum so far where the largest of all scores does not exceed it by more than the slack."""
+    rows, dtype = loop_letters(largest.type.rank), b.dtype_of(largest)
+    slack = b.constant(softmax.slack / (softmax.scale * LOG2_E), dtype)
+
+    def kept(before: ir.Value, now: ir.Value) -> ir.Value:
+        exceeds = arith.cmpf(arith.CmpFPredicate.OGT, now, arith.addf(before, slack))
+        return arith.select(exceeds, now, before)
+
+    return b.structured(f"{rows}->{rows}", [softmax.initial_maximum], largest, kept, takes_init=True)
 
 
 def _is_fused(softmax: Softmax) -> bool:

@@ -49,6 +49,8 @@ irdl.dialect @attn {
   // With an integer attribute `shift`, s, each e^(c (x - maximum)) is multiplied by 2^s, and
   //   probability = 2^s (2^s e^(c (x - maximum))) / total
   // so that probability and total are 2^s times what they are without it, and the correction is the same.
+  // With an integer attribute `slack`, s, a running maximum stays until one of x exceeds it by more than s
+  // powers of two, c (x - maximum) > s log 2: any number near the maximum serves as well.
   irdl.operation @softmax SOFTMAX_FORM
 
   // The same without the division:

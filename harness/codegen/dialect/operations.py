@@ -17,6 +17,9 @@ SUBTRACTS_FIRST = "subtracts_first"
 SHIFT = "shift"
 """Another one, see `Softmax.shift`."""
 
+SLACK = "slack"
+"""And one more, see `Softmax.slack`."""
+
 
 @dataclass(frozen=True)
 class Operand:
@@ -105,9 +108,15 @@ class Softmax(View):
         attributes = self.operation.attributes
         return ir.IntegerAttr(attributes[SHIFT]).value if SHIFT in attributes else 0
 
-    def set_shift(self, power: int) -> None:
-        """Change the power of two."""
-        self.operation.attributes[SHIFT] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), power)
+    @property
+    def slack(self) -> int:
+        """The power of two that exponentials may reach before a running maximum moves; 0: it always does."""
+        attributes = self.operation.attributes
+        return ir.IntegerAttr(attributes[SLACK]).value if SLACK in attributes else 0
+
+    def set_power(self, name: str, power: int) -> None:
+        """Change one of the powers of two, `shift` or `slack`."""
+        self.operation.attributes[name] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), power)
 
     @property
     def is_normalized(self) -> bool:
@@ -210,11 +219,11 @@ def softmax(
     scale: float = 1.0,
     normalized: bool = True,
     subtracts_first: bool = False,
-    shift: int = 0,
+    like: Softmax | None = None,
 ) -> Softmax:
     """Build a softmax over one dimension, continued from a maximum and a total.
 
-    See `Softmax` for what it says besides.
+    See `Softmax` for what it says besides; it may say the same as another.
     """
     operands = [x, probability_out, initial_maximum, initial_total, correction_out]
     types = [probability_out.type, initial_maximum.type, initial_total.type, correction_out.type]
@@ -225,10 +234,9 @@ def softmax(
     }
     if subtracts_first:
         attributes[SUBTRACTS_FIRST] = ir.UnitAttr.get()
-    made = Softmax(create(SOFTMAX_NAMES[0 if normalized else 1], types, operands, attributes))
-    if shift:
-        made.set_shift(shift)
-    return made
+    said = like.operation.attributes if like is not None else {}
+    attributes |= {name: said[name] for name in (SUBTRACTS_FIRST, SHIFT, SLACK) if name in said}
+    return Softmax(create(SOFTMAX_NAMES[0 if normalized else 1], types, operands, attributes))
 
 
 def diag(x: ir.Value, out: ir.Value) -> Diag:

@@ -49,8 +49,7 @@ def defer_division(softmax: ir.OpView) -> ir.OpView:
             dimension=view.dimension,
             scale=view.scale,
             normalized=False,
-            subtracts_first=view.subtracts_first,
-            shift=view.shift,
+            like=view,
         )
     for old, new in zip(softmax.results, unnormalized.operation.results, strict=True):
         old.replace_all_uses_with(new)
@@ -123,7 +122,7 @@ def shift_probabilities(softmax: ir.OpView, power: int) -> None:
         value = use.owner.results[0]
     for shifted in (view.total, value):
         _scale_uses(shifted, 2.0**-power)
-    view.set_shift(power)
+    view.set_power(attn.SHIFT, power)
 
 
 def _scale_uses(value: ir.Value, factor: float) -> None:

@@ -270,8 +270,7 @@ def _build_softmax(operation: ir.OpView, tiles: Sequence[ir.Value], loops: Range
         dimension=softmax.dimension - dropped_before,
         scale=softmax.scale,
         normalized=softmax.is_normalized,
-        subtracts_first=softmax.subtracts_first,
-        shift=softmax.shift,
+        like=softmax,
     )
     return list(tiled.operation.results)
 

@@ -20,6 +20,9 @@ KEY_TILE = 64
 KEY_TILE_OF_ONE_QUERY = 32
 """Keys of a tile where each is used once: while few are computed, a processor goes on reading (measured)."""
 
+MAXIMUM_SLACK = 8
+"""Exponentials of up to 2⁸, and their sums, are as exact in f32 as those of up to 1."""
+
 MOST_THREADS = 4096
 """More than any machine has cores; each thread has scratch memory of its own."""
 
@@ -94,10 +97,11 @@ class CpuTarget(Target):
         registers = chip_named(chip).registers
         has_one_query = problem.seq_q == 1 and problem.group_size == 1
         return TileSizes(
-            query=registers.queries(problem.head_dim),
+            query=registers.queries,
             key=KEY_TILE_OF_ONE_QUERY if has_one_query else KEY_TILE,
             query_multiple=1 if has_one_query else registers.vector_length,
             joins_groups=True,
+            maximum_slack=0 if has_one_query else MAXIMUM_SLACK,
         )
 
     def compile(

@@ -6,9 +6,6 @@ from dataclasses import dataclass
 MOST_VECTORS = 3
 """Vectors of queries in a block of accumulators: more of them spill."""
 
-WIDE_HEAD = 96
-"""From this head_dim on, 16 registers hold blocks of three vectors better than of two (measured)."""
-
 
 @dataclass(frozen=True)
 class RegisterTile:
@@ -31,10 +28,10 @@ class RegisterTile:
             return cls(vector_length, registers=32, contraction_rows=8)
         return cls(vector_length, registers=16, contraction_rows=4)
 
-    def queries(self, head_dim: int) -> int:
-        """Return the queries of a tile, which lie in vector lanes."""
-        vectors = 3 if self.registers == 16 and head_dim >= WIDE_HEAD else 2
-        return vectors * self.vector_length
+    @property
+    def queries(self) -> int:
+        """The queries of a tile, which lie in vector lanes: 4 × 3 or 8 × 2 accumulators (measured)."""
+        return (3 if self.registers == 16 else 2) * self.vector_length
 
     def contraction_lanes(self, lanes: int, rows: int) -> int:
         """Return how many columns a block of accumulators takes, of which it has so many rows."""

@@ -4,6 +4,7 @@ LLVM widens lengths that are no power of two: three registers of eight queries w
 stored element by element.
 """
 
+import functools
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -178,6 +179,14 @@ class _Splitter:
         self.pieces[result] = pieces
         return True
 
+    def _split_reduction(self, operation: ir.OpView) -> bool:
+        """Reduce what the pieces have in common lanes first; only of truth values, whether there is any."""
+        pieces = list(self.pieces[operation.operands[0]].values())
+        if len(operation.operands) != 1 or "<or>" not in str(operation.attributes["kind"]):
+            raise BuildError(f"vectors of {operation} cannot be cut to registers")
+        operation.operands[0] = functools.reduce(arith.ori, pieces)
+        return False
+
     def _split_to_elements(self, operation: ir.OpView) -> bool:
         """Note where each scalar comes from; only what no vector takes up again is extracted."""
         source = operation.operands[0]
@@ -279,6 +288,7 @@ HANDLERS: dict[str, Callable[[_Splitter, ir.OpView], bool]] = {
     "vector.store": _Splitter._split_store,
     "vector.extract": _Splitter._split_extract,
     "vector.insert": _Splitter._split_insert,
+    "vector.reduction": _Splitter._split_reduction,
     "vector.to_elements": _Splitter._split_to_elements,
     "vector.from_elements": _Splitter._split_from_elements,
 }

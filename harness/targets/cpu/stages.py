@@ -21,11 +21,13 @@ from harness.targets.cpu.native_vectors import split_vectors
 from harness.targets.cpu.object_code import ObjectCode, emit_llvm_ir, emit_object
 from harness.targets.cpu.promotion import promote_query_tiles
 from harness.targets.cpu.register_tiles import tile_for_registers
+from harness.targets.cpu.rescaling import skip_factors_of_one
 from harness.targets.cpu.row_products import compute_rows_in_lanes
 from harness.targets.cpu.vector_lowering import lower_to_llvm, lower_vectors
 from harness.targets.lowering.bufferize import bufferize
 from harness.targets.lowering.buffers import describe_buffers
 from harness.targets.lowering.grid_order import number_longest_first
+from harness.targets.lowering.merged_loops import merge_row_loops
 from harness.targets.lowering.stage_recorder import StageRecorder
 from harness.targets.lowering.transforms import run_passes
 from harness.targets.lowering.vectorize import hoist_from_innermost_loops, vectorize
@@ -135,11 +137,6 @@ STAGES = (
         _on_module(queries_in_lanes),
     ),
     Stage(
-        "exponential",
-        "exp2 as a polynomial and integer arithmetic on the exponent",
-        _on_module(expand_exponentials),
-    ),
-    Stage(
         "register-tiled",
         "operations cut to what fits the registers",
         _for_chip(lambda module, chip: tile_for_registers(module, chip.registers)),
@@ -149,6 +146,16 @@ STAGES = (
         "hoisted",
         "innermost loops carry accumulators as vectors",
         _on_module(hoist_from_innermost_loops),
+    ),
+    Stage(
+        "merged",
+        "loops over rows go along with those before them, whose rows they read",
+        _on_module(merge_row_loops),
+    ),
+    Stage(
+        "guarded",
+        "what factors that are all 1 multiply is left as it is",
+        _on_module(skip_factors_of_one),
     ),
     Stage("bufferized", "tensors become memory", _on_module(_bufferize)),
     Stage("threaded", "a loop over a range of the grid's points, scratch memory from the caller", _thread),
@@ -161,6 +168,11 @@ STAGES = (
         "native-vectors",
         "vectors of a register's length",
         _for_chip(lambda module, chip: split_vectors(module, chip.registers.vector_length)),
+    ),
+    Stage(
+        "exponential",
+        "exp2 as a polynomial, scaled by a power of two",
+        _for_chip(lambda module, chip: expand_exponentials(module, chip.registers.vector_length)),
     ),
     Stage("llvm", "the LLVM dialect", _on_module(lower_to_llvm)),
     Stage("llvm-ir", "LLVM IR", _to_llvm_ir, "ll"),

@@ -85,6 +85,7 @@ def lower_vectors(module: ir.Module, vector_length: int) -> None:
     strategy = "shuffle_16x16" if vector_length >= 16 else "eltwise"
     script = LOWER_TO_ROWS.replace("TRANSPOSE", strategy)
     script = script.replace(" AVX2", " avx2_lowering_strategy = true" if vector_length == 8 else "")
+    replace_operations(module, {"vector.multi_reduction": _combined_in_pairs})
     run_script(module, LOWER_CONTRACTIONS)
     if strategy == "shuffle_16x16":
         replace_operations(module, {"vector.transpose": _transposed_by_element})
@@ -136,6 +137,36 @@ def _bits_of(constant: ir.Attribute) -> ir.Attribute:
         element = _bits_of(constant.get_splat_value())
         return ir.DenseElementsAttr.get_splat(ir.VectorType.get(constant.type.shape, bits), element)
     return constant
+
+
+COMBINE = {"add": arith.addf, "maximumf": arith.maximumf}
+"""How two values are combined, by the kind of reduction."""
+
+
+def _combined_in_pairs(reduction: ir.OpView) -> ir.Value | None:
+    """Combine rows with each other first and with the accumulator last.
+
+    An accumulator that takes row after row waits for each, which takes longer than all other work on them.
+    """
+    source, accumulator = reduction.operands
+    dimensions = list(ir.DenseI64ArrayAttr(reduction.attributes["reduction_dims"]))
+    transposition = source.owner
+    if (
+        isinstance(transposition, ir.OpView)
+        and transposition.name == "vector.transpose"
+        and dimensions == [1]
+    ):
+        source, dimensions = transposition.operands[0], [0]
+    combine = next(
+        (COMBINE[kind] for kind in COMBINE if f"<{kind}>" in str(reduction.attributes["kind"])), None
+    )
+    if combine is None or dimensions != [0] or source.type.rank != 2:
+        return None
+    rows = [vector.extract(source, [], [row]) for row in range(source.type.shape[0])]
+    while len(rows) > 1:
+        pairs = [combine(left, right) for left, right in zip(rows[::2], rows[1::2], strict=False)]
+        rows = pairs + rows[len(pairs) * 2 :]
+    return combine(accumulator, rows[0])
 
 
 def _transposed_by_element(operation: ir.OpView) -> ir.Value | None:

@@ -41,7 +41,7 @@ def compiled(function: Callable[[ir.Value], ir.Value]) -> Callable[[object], np.
         with ir.InsertionPoint(call), call.location:
             call.results[0].replace_all_uses_with(function(call.operands[0]))
         call.operation.erase()
-        expand_exponentials(module)
+        expand_exponentials(module, vector_length=1)
         lower_to_llvm(module)
         llvm_ir = emit_llvm_ir(module)
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(llvm_ir), target_machine(chip("host")))

@@ -1,4 +1,4 @@
-// STAGE: exponential
+// STAGE: exponential 8
 // Clamp, split by rounding, five multiply-adds, times the power of two of the integer part.
 
 func.func @power(%x: f32) -> f32 {

@@ -8,9 +8,10 @@ import math
 from mlir import ir
 
 from harness.codegen.costs.costs import NotCountable
+from harness.codegen.costs.expressions import Constant
 from harness.codegen.costs.operations.arithmetic import Kind, elements_of
 from harness.codegen.costs.trees import NOTHING, CostTree, Fixed
-from harness.codegen.costs.walk import Handler, Walk, named, nothing
+from harness.codegen.costs.walk import Handler, Walk, is_integer, named, nothing
 
 FREE = (
     "ub.poison",
@@ -24,6 +25,10 @@ FREE = (
 
 FREE_INSTRUCTIONS = ("vblendps", "vblendpd")
 """x86 instructions written into the IR as inline assembly, that only arrange elements."""
+
+
+ONE_FOR_EACH_ELEMENT = ("llvm.x86.avx512.mask.reduce.ps.512", "llvm.x86.avx512.mask.scalef.ps.512")
+"""Intrinsics that compute one number from each element."""
 
 
 def _is_float(kind: ir.Type) -> bool:
@@ -95,6 +100,14 @@ def _load(walk: Walk, operation: ir.OpView) -> CostTree:
     return walk.memory(operation.operands[0]).reads_elements(elements_of(operation.results[0].type))
 
 
+def _reduce_all(walk: Walk, operation: ir.OpView) -> CostTree:
+    """Count a reduction to one element; what any truth value of data decides is counted as if it were so."""
+    (result,) = operation.results
+    if is_integer(result.type):
+        walk.define(result, Constant(1))
+    return _reduce(walk, operation)
+
+
 def _store(walk: Walk, operation: ir.OpView) -> CostTree:
     """Count `vector.store`, whose operands are the vector and then the memory."""
     value, destination = list(operation.operands)[:2]
@@ -117,6 +130,13 @@ def _inline_assembly(walk: Walk, operation: ir.OpView) -> CostTree:
     return NOTHING
 
 
+def _intrinsic(walk: Walk, operation: ir.OpView) -> CostTree:
+    name = ir.StringAttr(operation.attributes["intrin"]).value
+    if name not in ONE_FOR_EACH_ELEMENT:
+        raise NotCountable(f"llvm.call_intrinsic: what {name} executes is not known")
+    return Fixed({Kind.OTHER: elements_of(operation.results[0].type)})
+
+
 VECTORS: dict[str, Handler] = {
     **dict.fromkeys(FREE, nothing),
     **dict.fromkeys(("vector.load", "vector.maskedload", "vector.gather"), _load),
@@ -127,6 +147,7 @@ VECTORS: dict[str, Handler] = {
     "vector.contract": _contract,
     "vector.outerproduct": _outer_product,
     "vector.multi_reduction": _reduce,
-    "vector.reduction": _reduce,
+    "vector.reduction": _reduce_all,
     "llvm.inline_asm": _inline_assembly,
+    "llvm.call_intrinsic": _intrinsic,
 }
