@@ -136,7 +136,7 @@ class CpuTarget(Target):
 
 
 def _rows_lie_far_apart(problem: AttentionProblem) -> bool:
-    """Whether caches hold few rows of a head of long packed sequences, so that a tile is better read less often.
+    """Whether caches hold few rows of a head of long packed sequences: tiles are better read less often.
 
     Of short sequences a larger tile of queries would hold several, and see the keys of all.
     """
