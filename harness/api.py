@@ -144,7 +144,9 @@ def attention(
 ) -> Any:
     """Compute attention through a variant's generated code.
 
-    The first call for a shape builds in a worker process; later ones reuse the loaded code.
+    The first call for a shape builds in a worker process; later ones reuse the loaded code, whatever the
+    lengths of sequences.  Packed ones share it if their tokens, and their number, have the same next power of
+    two.
 
     Sequences of several lengths lie behind each other in `q`, `k` and `v`, and `cu_seqlens_q` and
     `cu_seqlens_kv` say where each begins; the variant `varlen` is for them.  With
