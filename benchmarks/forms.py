@@ -202,7 +202,7 @@ def report(name: str) -> str:
         else:
             found = paired_ratio(reference * comparison.work, candidate, starts)
             asked = f"at least {comparison.least}" if comparison.least else "to compare with"
-    return f"{name:13} {found.value:.3f} [{found.low:.3f}, {found.high:.3f}] {asked}: {summary}"
+    return f"{name:26} {found.value:.3f} [{found.low:.3f}, {found.high:.3f}] {asked}: {summary}"
 
 
 def main() -> None:
