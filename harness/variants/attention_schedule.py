@@ -138,7 +138,8 @@ def tile_tokens(module: ir.Module, tiling: Tiling) -> None:
 
 def tile_keys_of_sequences(module: ir.Module, tiling: Tiling) -> None:
     """Tile the product with V along the keys of all sequences, as many as there are."""
-    keys, lengths = key_tile(tiling), {}
+    keys = key_tile(tiling)
+    lengths: dict[int, ir.Value] = {}
     if keys and tiling.follows_lengths and tiling.pages is None:
         (function,) = functions_of(module)
         lengths = {KEY_LOOP: _tokens(function, "cu_seqlens_kv", keys)}

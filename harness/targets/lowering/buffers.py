@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
@@ -141,7 +141,7 @@ def _filled_up(array: np.ndarray, buffer: Buffer) -> np.ndarray:
     missing = max(0, (buffer.least_rows or 0) - len(array))
     if not missing:
         return array
-    mode = "edge" if array.ndim == 1 else "constant"
+    mode: Literal["edge", "constant"] = "edge" if array.ndim == 1 else "constant"
     return np.pad(array, [(0, missing)] + [(0, 0)] * (array.ndim - 1), mode)
 
 
