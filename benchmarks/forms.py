@@ -48,6 +48,8 @@ class Comparison:
     """Largest ratio of times that is asked for."""
     least: float | None = None
     """Least ratio of rates that is asked for."""
+    threads: int = 1
+    """Of both sides."""
 
     @property
     def work(self) -> float:
@@ -60,10 +62,23 @@ def plain(**fields: object) -> AttentionProblem:
     return AttentionProblem(**{"heads": 4, "head_dim": 64, **fields})
 
 
-def packed(lengths: list[int]) -> AttentionProblem:
+def packed(lengths: list[int], **fields: object) -> AttentionProblem:
     """Return packed sequences of these lengths."""
     starts = tuple(int(start) for start in np.cumsum([0, *lengths]))
-    return plain(cu_seqlens_q=starts, cu_seqlens_kv=starts)
+    return plain(cu_seqlens_q=starts, cu_seqlens_kv=starts, **fields)
+
+
+def to_padded(length: int, threads: int, *, causal: bool) -> Comparison:
+    """Return `varlen` and `padded` on the same eight sequences of one length."""
+    problem = packed([length] * 8, causal=causal)
+    masked = " causal" if causal else ""
+    return Comparison(
+        f"varlen of equal lengths in the rate of padded:{masked} 8 times {length}, threads={threads}",
+        Side(problem, "varlen"),
+        Side(problem, "padded"),
+        least=0.95,
+        threads=threads,
+    )
 
 
 EQUAL = Side(plain(batch=8, seq_q=512))
@@ -101,14 +116,20 @@ COMPARISONS = {
         EQUAL,
         least=0.0,
     ),
+    **{
+        f"varlen-padded-{length}-{threads}{'-causal' * causal}": to_padded(length, threads, causal=causal)
+        for length in (256, 512)
+        for threads in (1, 2)
+        for causal in (False, True)
+    },
 }
 DECODE = Side(plain(heads=8, seq_q=1, seq_kv=16384))
 LEAST_BANDWIDTH = 0.7
 
 
-def bound(side: Side) -> BoundCall:
+def bound(side: Side, threads: int = 1) -> BoundCall:
     """Build, load and bind a side, and warm it up."""
-    executable = harness.build(side.problem, variant=side.variant, threads=1).executable()
+    executable = harness.build(side.problem, variant=side.variant, threads=threads).executable()
     call = executable.bind(make_inputs(side.problem))
     started = time.perf_counter()
     while time.perf_counter() - started < WARM_UP_S:
@@ -147,7 +168,7 @@ def one_start(name: str) -> list[tuple[float, float]]:
         call = bound(DECODE)
         return rounds(lambda: call.sample(SAMPLE_S).seconds, reading())
     comparison = COMPARISONS[name]
-    calls = [bound(side) for side in (comparison.candidate, comparison.reference)]
+    calls = [bound(side, comparison.threads) for side in (comparison.candidate, comparison.reference)]
     first, second = (lambda call=call: call.sample(SAMPLE_S).seconds for call in calls)
     return rounds(first, second)
 
@@ -181,7 +202,7 @@ def report(name: str) -> str:
         else:
             found = paired_ratio(reference * comparison.work, candidate, starts)
             asked = f"at least {comparison.least}" if comparison.least else "to compare with"
-    return f"{name:13} {found.value:.3f} [{found.low:.3f}, {found.high:.3f}] {asked}: {summary}"
+    return f"{name:26} {found.value:.3f} [{found.low:.3f}, {found.high:.3f}] {asked}: {summary}"
 
 
 def main() -> None:

@@ -50,6 +50,7 @@ def prepare(folder: Path) -> list[Request[Greeting]]:
         partial(
             prepare_case,
             folder=one.folder,
+            case=one.artifact.case,
             code={},
             candidate=0,
             distribution="normal",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness import plugins
 from harness.artifact.artifact import Artifact, StaticMetrics
 from harness.artifact.bound_call import Executable
 from harness.artifact.checked_executable import CheckedExecutable
@@ -143,7 +144,9 @@ def attention(
 ) -> Any:
     """Compute attention through a variant's generated code.
 
-    The first call for a shape builds in a worker process; later ones reuse the loaded code.
+    The first call for a shape builds in a worker process; later ones reuse the loaded code, whatever the
+    lengths of sequences.  Packed ones share it if their tokens, and their number, have the same next power of
+    two.
 
     Sequences of several lengths lie behind each other in `q`, `k` and `v`, and `cu_seqlens_q` and
     `cu_seqlens_kv` say where each begins; the variant `varlen` is for them.  With
@@ -183,7 +186,7 @@ def attention(
     problem = problem_of(arrays, operands, fields)
     options = {} if threads is None else {"threads": threads}
     case = complete_case(problem, variant, target, _mapping(params), options)
-    return _loaded(_Choice(case, executor))(arrays["q"], arrays["k"], arrays["v"], **operands)
+    return _executable(case, executor)(arrays["q"], arrays["k"], arrays["v"], **operands)
 
 
 def run(
@@ -335,13 +338,21 @@ def _mapping(params: Mapping[str, ParameterValue] | None) -> Mapping[str, Parame
 
 @dataclass(frozen=True)
 class _Choice:
-    """What `attention` is asked for; hashable by the case's id."""
+    """What `attention` is asked for; equal for all calls that one build serves."""
 
     case: Case
     executor: str | None
 
     def __hash__(self) -> int:
-        return hash((self.case.id, self.executor))
+        return hash((self.case.problem, self.case.variant, self.case.target, self.executor))
+
+
+def _executable(case: Case, executor: str | None) -> Executable:
+    """Return the code for a case, loaded once for all lengths that it serves."""
+    with plugins.asked("variant", case.variant, "which lengths are data (with_room)"):
+        served = plugins.variant(case.variant).with_room(case)
+    executable = _loaded(_Choice(served, executor))
+    return executable if served == case else executable.of_lengths(case.problem)
 
 
 def _built(case: Case) -> BuiltArtifact:

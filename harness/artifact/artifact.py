@@ -131,6 +131,10 @@ class Artifact(FrozenModel):
         changes = {"metrics": taken.metrics, "chosen": self.chosen | taken.chosen, "launch": taken.launch}
         return self.model_copy(update={**changes, "code_folder": taken.folder, "candidates": ()})
 
+    def of_case(self, case: Case) -> Self:
+        """Return it as what was built for a case of its capacity, see `Variant.of_capacity`."""
+        return self.model_copy(update={"case": case})
+
     def load(self, folder: Path) -> Executable:
         """Load the artifact's code into this process; raises `HarnessError` where files have changed."""
         self.require_unchanged(folder)

@@ -1,14 +1,16 @@
 """Built code that is loaded and called: executables, and calls of them bound to inputs."""
 
+import copy
 import time
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from harness.artifact.device_facts import DeviceFacts, DriverMetrics
+from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs
 from harness.problem.outputs import OUTPUT, OUTPUTS
 
@@ -83,6 +85,14 @@ class BoundCall(ABC):
 
 class Executable(ABC):
     """Code loaded into this process, ready to be called any number of times."""
+
+    problem: AttentionProblem
+
+    def of_lengths(self, problem: AttentionProblem) -> Self:
+        """Return this code, loaded once, for a problem of its capacity (`harness.problem.capacity`)."""
+        other = copy.copy(self)
+        other.problem = problem
+        return other
 
     @abstractmethod
     def bind(self, inputs: Inputs) -> BoundCall:

@@ -1,7 +1,7 @@
 """Loaded code that Python programs call: it sees and gives arrays of its problem's shapes and dtypes only."""
 
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -23,6 +23,12 @@ class CheckedExecutable(Executable):
         self.problem = problem
         self.executable = executable
         self.name = name or type(executable).__name__
+
+    def of_lengths(self, problem: AttentionProblem) -> Self:
+        """Return the code for a problem of its capacity."""
+        other = super().of_lengths(problem)
+        other.executable = self.executable.of_lengths(problem)
+        return other
 
     def __repr__(self) -> str:
         """Return whose code it is, and which problem it computes."""

@@ -10,7 +10,7 @@ from harness.artifact.wrapped import WrappedExecutable
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs
 from harness.problem.outputs import OUTPUT
-from harness.problem.ranks import inputs_of_rank, joined_outputs
+from harness.problem.ranks import inputs_of_rank, joined_outputs, problem_of_rank
 
 
 class RanksExecutable(WrappedExecutable):
@@ -20,6 +20,10 @@ class RanksExecutable(WrappedExecutable):
         super().__init__(code)
         self.problem = problem
         self.ranks = ranks
+
+    def problem_of_code(self, problem: AttentionProblem) -> AttentionProblem:
+        """Return what a rank computes."""
+        return problem_of_rank(problem, self.ranks)
 
     def bind(self, inputs: Inputs) -> "RanksCall":
         """Share out the inputs; each rank has memory of its own."""

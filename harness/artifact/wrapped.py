@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from typing import Self
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from harness.artifact.device_facts import DriverMetrics
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs
 from harness.problem.outputs import OUTPUT
-from harness.problem.padding import packed_outputs, padded_inputs
+from harness.problem.padding import packed_outputs, padded_inputs, padded_problem
 from harness.problem.pages import paging_of
 
 
@@ -20,6 +21,16 @@ class WrappedExecutable(Executable):
 
     def __init__(self, code: Executable) -> None:
         self.code = code
+
+    def of_lengths(self, problem: AttentionProblem) -> Self:
+        """Return the code for a problem of its capacity."""
+        other = super().of_lengths(problem)
+        other.code = self.code.of_lengths(self.problem_of_code(problem))
+        return other
+
+    def problem_of_code(self, problem: AttentionProblem) -> AttentionProblem:
+        """Return what the code computes of a problem, by default all of it."""
+        return problem
 
     def bind(self, inputs: Inputs) -> BoundCall:
         """Let the code prepare a call."""
@@ -99,6 +110,12 @@ class PagedExecutable(WrappedExecutable):
         super().__init__(code)
         self.paging = paging_of(problem, page_size)
 
+    def of_lengths(self, problem: AttentionProblem) -> Self:
+        """Return the code for keys that lie in other pages of this size."""
+        other = super().of_lengths(problem)
+        other.paging = paging_of(problem, self.paging.page_size)
+        return other
+
     def bind(self, inputs: Inputs) -> BoundCall:
         """Put keys and values into pages, and prepare a call."""
         return self.code.bind(replace(inputs, paging=self.paging))
@@ -110,6 +127,10 @@ class PaddedExecutable(WrappedExecutable):
     def __init__(self, code: Executable, problem: AttentionProblem) -> None:
         super().__init__(code)
         self.problem = problem
+
+    def problem_of_code(self, problem: AttentionProblem) -> AttentionProblem:
+        """Return the padded batch."""
+        return padded_problem(problem)
 
     def bind(self, inputs: Inputs) -> BoundCall:
         """Pad the sequences, and prepare a call."""

@@ -21,6 +21,33 @@ SPARE_SHARE = 4
 """One page in so many belongs to no sequence."""
 SEED = 20231023
 """Of the order in which sequences find their pages."""
+INDICES = ("key_starts", "key_ends", "page_table", "page_lengths")
+"""Buffers of what kernels read to find keys."""
+
+
+@dataclass(frozen=True)
+class PageRoom:
+    """What kernels are built for: as many pages as keys can need, in whatever sequences."""
+
+    page_size: int
+    sequences: int
+    pages: int
+    """Entries of the table."""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that the pages of the table have room for."""
+        return self.pages * self.page_size
+
+    @property
+    def pool_tokens(self) -> int:
+        """Tokens that the pool has room for."""
+        return _pool_pages(self.pages) * self.page_size
+
+    def indices(self) -> dict[str, int]:
+        """Return how many numbers what finds keys has, by the names of its buffers."""
+        sizes = (self.sequences, self.sequences, self.pages, self.pages)
+        return dict(zip(INDICES, sizes, strict=True))
 
 
 @dataclass(frozen=True)
@@ -50,12 +77,8 @@ class Paging:
 
     def indices(self) -> dict[str, np.ndarray]:
         """Return what kernels read to find keys, by the names of their buffers."""
-        return {
-            "key_starts": self.key_starts,
-            "key_ends": self.key_ends,
-            "page_table": self.table,
-            "page_lengths": self.lengths,
-        }
+        arrays = (self.key_starts, self.key_ends, self.table, self.lengths)
+        return dict(zip(INDICES, arrays, strict=True))
 
     def pool(self, packed: np.ndarray) -> np.ndarray:
         """Return packed keys or values `[tokens, heads, width]` as a pool `[pool tokens, heads, width]`.
@@ -76,11 +99,7 @@ def paging_of(problem: AttentionProblem, page_size: int) -> Paging:
     """Return where pages of this size hold a problem's keys: the same place each time, in no order."""
     lengths, pages = _pages_of_sequences(problem, page_size)
     pool_pages = _pool_pages(int(pages.sum()))
-    if pool_pages * page_size > LARGEST_SIZE:
-        raise UnsupportedError(
-            f"page_size {page_size}: the pool has room for {pool_pages * page_size:,} tokens, "
-            f"expected at most {LARGEST_SIZE:,}"
-        )
+    _require_countable(pool_pages, page_size)
     starts = (np.cumsum(pages) - pages) * page_size
     held = [
         min(page_size, int(length) - page_size * number)
@@ -96,6 +115,26 @@ def paging_of(problem: AttentionProblem, page_size: int) -> Paging:
         np.array(held, np.int32),
         pool_pages,
     )
+
+
+def room_for(problem: AttentionProblem, page_size: int) -> PageRoom:
+    """Return the room that keys need in pages of this size, however they are shared out among sequences."""
+    if problem.cu_seqlens_kv is None:
+        raise ValueError("pages hold the keys of packed sequences")
+    tokens = problem.cu_seqlens_kv[-1]
+    begun = min(problem.batch, tokens)  # pages that each sequence may leave almost empty
+    pages = (tokens + begun * (page_size - 1)) // page_size
+    pages = min(pages, problem.batch * -(-problem.seq_kv // page_size))
+    _require_countable(_pool_pages(pages), page_size)
+    return PageRoom(page_size, problem.batch, pages)
+
+
+def _require_countable(pool_pages: int, page_size: int) -> None:
+    if pool_pages * page_size > LARGEST_SIZE:
+        raise UnsupportedError(
+            f"page_size {page_size}: the pool has room for {pool_pages * page_size:,} tokens, "
+            f"expected at most {LARGEST_SIZE:,}"
+        )
 
 
 def pool_bytes(problem: AttentionProblem, page_size: int) -> int:

@@ -81,6 +81,9 @@ class TileSizes:
     """Memory that a workgroup has for what its kernel keeps from one loop to the next, and for tiles."""
     joins_groups: bool = False
     """Whether few queries of heads that share one of K and V become rows of one tile."""
+    follows_lengths: bool = False
+    """Whether kernels of packed sequences touch no more tokens than there are, and take smaller arrays than
+    they are built for; else the target's executables fill these up."""
     probability_shift: int = 0
     """The power of two that probabilities are multiplied by before a product takes them."""
     maximum_slack: NonNegativeInt = 0
@@ -141,8 +144,8 @@ class Target(ABC):
         """Return None where `counters` can be asked for here, else the reason."""
         return f"nothing reads hardware counters of the target {self.name}"
 
-    def counters(self, folder: Path, timeout_s: float) -> Mapping[str, float]:
-        """Return hardware counters of one call of the artifact in a folder, by name, from a profiler.
+    def counters(self, case: Case, folder: Path, timeout_s: float) -> Mapping[str, float]:
+        """Return hardware counters of one call of a case's artifact in a folder, by name, from a profiler.
 
         Raises `UnsupportedError` where it refuses, `OSError` and `subprocess.TimeoutExpired`.
         """

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from mlir import ir
-from mlir.dialects import func
+from mlir.dialects import arith, func, tensor
 
 from harness.codegen.dialect import operations as attn
 from harness.codegen.dialect.decomposition import decompose_all
@@ -21,6 +21,7 @@ from harness.codegen.rewrites.normalization import (
 )
 from harness.codegen.rewrites.packed_sequences import PackedSequences, key_tile_bounds
 from harness.codegen.rewrites.page_table import read_tiles_through_table
+from harness.codegen.rewrites.ranges import as_value, maximum
 from harness.codegen.rewrites.simplifications import (
     erase_unused,
     fold_diagonal_products,
@@ -40,6 +41,9 @@ INSERTION = "tensor.parallel_insert_slice"
 
 SINGLE = ("batch", "head")
 """Dimensions that loops go over element by element, outermost first: tiles have none for them."""
+
+KEY_LOOP = 2
+"""Of the product with V: rows, columns, keys."""
 
 
 def shift_all_probabilities(module: ir.Module, power: int) -> None:
@@ -126,14 +130,34 @@ def tile_heads(module: ir.Module, tiling: Tiling) -> None:
 def tile_tokens(module: ir.Module, tiling: Tiling) -> None:
     """Tile a packed result `[tokens, heads, width]` over heads and tokens, with everything fused.
 
-    One head comes before its tokens.
+    One head comes before its tokens.  Tiles of tokens are the last axis of the grid.
     """
-    result, *others = returned(functions_of(module)[0])
+    (function,) = functions_of(module)
+    result, *others = returned(function)
     query = row_tile(tiling)
     head = 0 if tiling.problem.heads == 1 else 1
-    options = TileOptions(grid=2 if query else 1, drop=frozenset({head}))
+    lengths = {1 - head: _tokens(function, "cu_seqlens_q", query)} if query and tiling.follows_lengths else {}
+    options = TileOptions(grid=2 if query else 1, drop=frozenset({head}), lengths=lengths)
     sizes, order = ([1, query, 0], None) if head == 0 else ([query, 1, 0], [1, 0, 2])
     tile_and_fuse(_maker(result), sizes, order, keep_intermediates=others, options=options)
+
+
+def tile_keys_of_sequences(module: ir.Module, tiling: Tiling) -> None:
+    """Tile the product with V along the keys of all sequences, as many as there are."""
+    keys = key_tile(tiling)
+    lengths: dict[int, ir.Value] = {}
+    if keys and tiling.follows_lengths and tiling.pages is None:
+        (function,) = functions_of(module)
+        lengths = {KEY_LOOP: _tokens(function, "cu_seqlens_kv", keys)}
+    tile_keys(module, tiling, lengths=lengths)
+
+
+def _tokens(function: func.FuncOp, starts: str, least: int) -> ir.Value:
+    """Return how many tokens there are, at least a tile's, by where the last sequence ends."""
+    array = arguments_by_buffer(function)[starts]
+    with ir.InsertionPoint.at_block_begin(function.entry_block), function.location:
+        end = tensor.extract(array, [b.index(array.type.shape[0] - 1)])
+        return as_value(maximum(arith.index_cast(ir.IndexType.get(), end), least))
 
 
 def tile_queries(module: ir.Module, tiling: Tiling) -> None:
@@ -153,11 +177,16 @@ def tile_queries(module: ir.Module, tiling: Tiling) -> None:
 
 
 def tile_keys(
-    module: ir.Module, tiling: Tiling, *, peels_rest: bool = False, keep_keys: bool = False
+    module: ir.Module,
+    tiling: Tiling,
+    *,
+    peels_rest: bool = False,
+    keep_keys: bool = False,
+    lengths: Mapping[int, ir.Value] | None = None,
 ) -> None:
     """Tile the product with V along the keys, unless one tile holds all of them.
 
-    With `keep_keys` what computes K and V stays outside of the loop.
+    With `keep_keys` what computes K and V stays outside of the loop.  `lengths` are as in `TileOptions`.
     """
     keys = key_tile(tiling)
     if not keys:
@@ -165,7 +194,8 @@ def tile_keys(
     scores, values = products_of_attention(module)
     factors = [product.operands[1] for product in (scores, values)] if keep_keys else []
     stop = [ir.OpResult(factor).owner.opview for factor in factors if isinstance(factor, ir.OpResult)]
-    tile_and_fuse(values, [0, 0, keys], stop=stop, options=TileOptions(peels_rest=peels_rest))
+    options = TileOptions(peels_rest=peels_rest, lengths=lengths or {})
+    tile_and_fuse(values, [0, 0, keys], stop=stop, options=options)
 
 
 def tile_keys_of_kept_heads(module: ir.Module, tiling: Tiling) -> None:
@@ -241,7 +271,7 @@ def visit_tiles_of_sequences(module: ir.Module, tiling: Tiling) -> None:
     sequences = PackedSequences(
         sequence_bounds(arguments_by_buffer(function)),
         batch=problem.batch,
-        keys=problem.k_shape[0] if tiling.paging is None else tiling.paging.tokens,
+        keys=problem.k_shape[0] if tiling.pages is None else tiling.pages.tokens,
         is_causal=problem.causal,
         is_top_left=problem.causal_alignment == "top-left",
         window=problem.window_sides,
@@ -259,9 +289,9 @@ def visit_tiles_of_sequences(module: ir.Module, tiling: Tiling) -> None:
 
 def look_up_pages(module: ir.Module, tiling: Tiling) -> None:
     """Read tiles of K and V where the page table says."""
-    if tiling.paging is not None:
+    if tiling.pages is not None:
         (function,) = functions_of(module)
-        read_tiles_through_table(function, tiling.paging.page_size)
+        read_tiles_through_table(function, tiling.pages.page_size)
 
 
 def loop_over_sequences(module: ir.Module) -> None:

@@ -55,6 +55,28 @@ class Variant(ABC):
         `install attention-harness[baselines]`.
         """
 
+    def of_capacity(self, case: Case) -> Case:
+        """Return the case that is built for all whose code is the same, whatever their sequences' lengths.
+
+        All of these are supported, or none is.  By default a case is built for itself: its code may depend on
+        lengths.  See `harness.problem.capacity`.
+        """
+        return case
+
+    def with_room(self, case: Case) -> Case:
+        """Return the case that is built for Python programs, which call with ever other lengths.
+
+        Its code serves any number of tokens and sequences up to its own; by default `of_capacity`.
+        """
+        return self.of_capacity(case)
+
+    def counted(self, artifact: Artifact, folder: Path) -> Artifact:
+        """Return what was built for an artifact's capacity with metrics that depend on its lengths.
+
+        By default none does.
+        """
+        return artifact
+
     @abstractmethod
     def source(self, case: Case) -> str:
         """Return the text that the build starts from (payload IR after the schedule), for cache keys."""

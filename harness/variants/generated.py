@@ -15,6 +15,7 @@ from pydantic import Field
 
 from harness.artifact.artifact import Artifact
 from harness.problem.attention_problem import AttentionProblem
+from harness.problem.capacity import of_capacity
 from harness.problem.case import Case, ParameterValue
 from harness.problem.inputs import lengths_of
 from harness.system.errors import BuildError, PluginError, TileSizeError, UnsupportedError, raised_in
@@ -26,6 +27,10 @@ from harness.variants.tiling import Tiling
 
 if TYPE_CHECKING:
     from mlir import ir
+
+
+SCHEDULE_FILE = "schedule-"
+"""Begins the names of files that hold stages of a schedule."""
 
 
 @dataclass(frozen=True)
@@ -202,16 +207,39 @@ class GeneratedVariant(Variant):
         kept, self._kernels = self._kernels, None
         return kept if kept is not None and kept.case == case else self._generate(case)
 
-    def _executed(self, case: Case, kernels: Kernels) -> int:
-        """Return the FLOPs of products that the kernels execute.
+    def of_capacity(self, case: Case) -> Case:
+        """Return the case whose lengths stand for all of its capacity: kernels read them from memory."""
+        return case.model_copy(update={"problem": of_capacity(case.problem)})
+
+    def counted(self, artifact: Artifact, folder: Path) -> Artifact:
+        """Return an artifact with the FLOPs that its kernels execute for sequences of its lengths."""
+        from mlir import ir
+
+        from harness.codegen.dialect.context import mlir_context
+
+        *_, last = (name for name in artifact.stage_files.values() if name.startswith(SCHEDULE_FILE))
+        with mlir_context():
+            module = ir.Module.parse((folder / last).read_text("utf-8"))
+            executed = artifact.ranks * self._executed(self.computed(artifact.case), module)
+        metrics = artifact.metrics.model_copy(update={"flops_executed": executed})
+        return artifact.model_copy(update={"metrics": metrics})
+
+    def _executed(self, case: Case, module: "ir.Module") -> int:
+        """Return the FLOPs of products that kernels execute; raises `NotCountable`."""
+        from harness.codegen.costs.costs import total
+        from harness.codegen.costs.counter import count
+
+        return total(count(module, known=self.lengths(case))).matmul
+
+    def _executed_of_build(self, case: Case, kernels: Kernels) -> int:
+        """Return them of kernels that were just made.
 
         Raises `BuildError` for kernels that the last step leaves unfinished.
         """
-        from harness.codegen.costs.costs import NotCountable, total
-        from harness.codegen.costs.counter import count
+        from harness.codegen.costs.costs import NotCountable
 
         try:
-            return total(count(kernels.module, known=self.lengths(case))).matmul
+            return self._executed(case, kernels.module)
         except NotCountable as error:
             last = list(kernels.record.texts)[-1]
             raise BuildError(
@@ -229,13 +257,13 @@ class GeneratedVariant(Variant):
         tiles = self._own_tiles(own, record.tiles)
         compiled = resolved.model_copy(update={"params": {**resolved.params, **tiles}})
         with current(kernels.context), _failing_for(tiles):
-            executed = self._executed(own, kernels)
+            executed = self._executed_of_build(own, kernels)
             artifact = target.compile(kernels.module, compiled, key, folder, flops_executed=executed)
         made = {name: size for name, size in tiles.items() if resolved.params.get(name) != size}
         choices = {**made, **target.chosen(compiled)} if made else {}
         files = {}
         for number, (name, text) in enumerate(record.texts.items()):
-            files[name] = f"schedule-{number:02}-{name}.mlir"
+            files[name] = f"{SCHEDULE_FILE}{number:02}-{name}.mlir"
             (folder / files[name]).write_text(text)
         return artifact.model_copy(
             update={

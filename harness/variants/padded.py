@@ -26,6 +26,10 @@ class Padded(Flash):
         """Return None, or the first feature that is not built."""
         return why_not_padded(problem) or super().refuses(padded_problem(problem))
 
+    def of_capacity(self, case: Case) -> Case:
+        """Return the case for all of its capacity, itself where its lengths are why it is not supported."""
+        return super().of_capacity(case) if why_not_padded(case.problem) is None else case
+
     def computed(self, case: Case) -> Case:
         """Return the case of the padded batch; of a case that is one, itself."""
         if not case.problem.is_packed:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from harness.codegen.payloads.padded_sizes import PaddedSizes, ProjectedWidths
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import itemsize
-from harness.problem.pages import Paging
+from harness.problem.pages import PageRoom
 from harness.targets.base import TileSizes
 
 WIDEST_PADDING_BYTES = 16
@@ -49,8 +49,10 @@ class Tiling:
     """Whether a workgroup keeps K and V of a head, which it projects first, in its memory."""
     workgroup_bytes: int = 0
     """What a workgroup's memory has room for."""
-    paging: Paging | None = None
-    """Where packed keys lie, if kernels find them in pages."""
+    pages: PageRoom | None = None
+    """The pages that packed keys may lie in, if kernels find them there."""
+    follows_lengths: bool = False
+    """Whether kernels of packed sequences touch no more tokens than there are."""
     key_splits: int = 1
     """Parts in which the key tiles are gone over, each part a point of the grid of its own."""
     probability_shift: int = 0
@@ -84,6 +86,7 @@ class Tiling:
                 -(-problem.head_dim_v // width) * width,
             ),
             materializes_score_rows=sizes.materializes_score_rows,
+            follows_lengths=sizes.follows_lengths,
             projected=_projected_widths(problem, sizes),
             least_depth=sizes.least_keys,
             preferred_key=sizes.key,

@@ -9,10 +9,11 @@ from pydantic import Field
 
 from harness.artifact.artifact import Artifact
 from harness.problem.attention_problem import AttentionProblem
+from harness.problem.capacity import with_room
 from harness.problem.case import Case
 from harness.problem.forms import PACKED
 from harness.problem.inputs import lengths_of
-from harness.problem.pages import paging_of
+from harness.problem.pages import paging_of, room_for
 from harness.system.errors import UnsupportedError
 from harness.variants.generated import GeneratedVariant, TileParameters
 from harness.variants.schedule import Step
@@ -57,7 +58,8 @@ class Varlen(GeneratedVariant):
         """Return attention of all tokens."""
         from harness.codegen.payloads.packed_attention import packed_attention
 
-        return packed_attention(tiling.problem, tiling.padded, tiling.paging)
+        tiles = (tiling.query, tiling.key) if tiling.follows_lengths else None
+        return packed_attention(tiling.problem, tiling.padded, tiling.pages, tiles)
 
     def schedule(self, tiling: Tiling, parameters: TileParameters) -> list[Step]:
         """Tile tokens over the grid, then keys with a running softmax."""
@@ -70,7 +72,7 @@ class Varlen(GeneratedVariant):
             steps.ABSORBED_SCALE,
             steps.FINAL_DIVISION,
             steps.step_of("grid", "head and tiles of tokens", steps.tile_tokens, tiling),
-            steps.key_loop(tiling),
+            steps.key_loop(tiling, steps.tile_keys_of_sequences),
             steps.step_of(
                 "visible-tiles",
                 "only key tiles of the sequences that the queries belong to",
@@ -82,18 +84,22 @@ class Varlen(GeneratedVariant):
                 "a loop over the sequences, for the keys that each row sees",
                 steps.loop_over_sequences,
             ),
-            *([pages] if tiling.paging is not None else []),
+            *([pages] if tiling.pages is not None else []),
             steps.TILED,
         ]
+
+    def with_room(self, case: Case) -> Case:
+        """Return the case with room for more tokens and sequences than there are."""
+        return case.model_copy(update={"problem": with_room(case.problem)})
 
     def cut(self, case: Case) -> Tiling:
         """Cut a problem, its keys by pages where it has them."""
         tiling, page_size = super().cut(case), case.params.get("page_size")
         if not isinstance(page_size, int):
             return tiling
-        paging = paging_of(case.problem, page_size)
+        room = room_for(case.problem, page_size)
         key = self._keys_of_tile(case, tiling, page_size)
-        return replace(tiling, key=key, padded=replace(tiling.padded, keys=paging.tokens), paging=paging)
+        return replace(tiling, key=key, padded=replace(tiling.padded, keys=room.tokens), pages=room)
 
     def _keys_of_tile(self, case: Case, tiling: Tiling, page_size: int) -> int:
         """Return the most keys that divide a page and are a tile, no more than the target prefers.
@@ -118,4 +124,7 @@ class Varlen(GeneratedVariant):
 
     def lengths(self, case: Case) -> dict[str, np.ndarray]:
         """Return the lengths and places of sequences that the kernel reads."""
-        return lengths_of(case.problem, self.tiling(case).paging)
+        page_size = case.params.get("page_size")
+        return lengths_of(
+            case.problem, paging_of(case.problem, page_size) if isinstance(page_size, int) else None
+        )

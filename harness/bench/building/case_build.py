@@ -51,8 +51,9 @@ def build_request(
 def find_key(case: Case) -> KeyFound:
     """Return the content key of what building this case gives, and the device it is for.
 
-    The key changes with the source IR, the case, the versions of the tools, the code of this package and of
-    the plugins (`harness.artifact.code_digests`), and the device, and with nothing else.
+    The key changes with the source IR, the case but for lengths that are data of a call, the versions of the
+    tools, the code of this package and of the plugins (`harness.artifact.code_digests`), and the device, and
+    with nothing else.
     """
     plugins.check_name("variant", case.variant)
     plugins.check_name("target", plugins.name_of(case.target))
@@ -62,13 +63,14 @@ def find_key(case: Case) -> KeyFound:
     concrete(target_options(case.target, case.target_options))
     require_supported(case)
     target_name = plugins.name_of(case.target)
+    capacity = capacity_of(case)
     device = device_of(case)
     code = code_digests([OWN_PACKAGE])
     code |= code_of_plugin("variant", case.variant) | code_of_plugin("target", target_name)
     key = digest(
         {
-            "source": variant.source(case),
-            "case": case.model_dump(mode="json"),
+            "source": variant.source(capacity),
+            "case": capacity.model_dump(mode="json"),
             "tools": _tool_versions("target", target_name) | _tool_versions("variant", case.variant),
             "code": code,
             "device": device,
@@ -99,24 +101,38 @@ def require_supported(case: Case) -> None:
 
 
 def build_case(case: Case, cache: ArtifactCache, known_key: str | None = None) -> Built:
-    """Build a case into the cache, or find it there; `known_key` saves computing its key again."""
+    """Build what serves a case into the cache, or find it there; `known_key` saves finding its key again."""
     key = known_key or find_key(case).key
-    folder = cache.find(key)
+    folder, capacity = cache.find(key), capacity_of(case)
     cached = folder is not None
+    variant = plugins.variant(case.variant)
     if folder is None:
-        variant = plugins.variant(case.variant)
 
         def build_into(empty: Path) -> None:
-            artifact = returned_artifact(variant, case, variant.build(case, key, empty), empty)
+            artifact = returned_artifact(variant, capacity, variant.build(capacity, key, empty), empty)
             (empty / ARTIFACT_FILE).write_text(artifact.model_dump_json(indent=2))
 
         folder = cache.store(key, build_into)
-    return Built(artifact=read_artifact(folder), folder=folder, cached=cached)
+    artifact = read_artifact(folder, case)
+    if capacity != case:
+        with plugins.asked("variant", case.variant, "what its code executes (counted)"):
+            artifact = variant.counted(artifact, folder)
+    return Built(artifact=artifact, folder=folder, cached=cached)
 
 
-def read_artifact(folder: Path) -> Artifact:
-    """Return the artifact in a folder, with what runs it on this machine as it is now."""
-    return chosen_here(Artifact.model_validate_json((folder / ARTIFACT_FILE).read_text("utf-8")))
+def capacity_of(case: Case) -> Case:
+    """Return the case that is built for this one, see `Variant.of_capacity`."""
+    with plugins.asked("variant", case.variant, "which lengths are data (of_capacity)"):
+        capacity = plugins.variant(case.variant).of_capacity(case)
+        if not isinstance(capacity, Case):
+            raise TypeError(f"found {shown(capacity)}, expected a Case")
+        return capacity
+
+
+def read_artifact(folder: Path, case: Case) -> Artifact:
+    """Return the artifact in a folder as that of a case, with what runs it on this machine as it is now."""
+    stored = Artifact.model_validate_json((folder / ARTIFACT_FILE).read_text("utf-8"))
+    return chosen_here(stored.of_case(case))
 
 
 def build(

@@ -35,6 +35,7 @@ from harness.results.output_folder import ensure_writable_folder
 from harness.results.result import Result
 from harness.system.digest import digest as digest_of_values
 from harness.system.errors import HarnessError, InputError, PluginError, one_line
+from harness.system.numbers import Count
 from harness.system.status import Status
 from harness.system.storage.digests import file_digest
 from harness.system.storage.reading import exists, unusable
@@ -69,6 +70,8 @@ class BundledCase(FrozenModel):
     reason: str | None = None
     digest: str | None = None
     """Of the files of its artifact."""
+    flops_executed: Count | None = None
+    """By its code, for its lengths: an artifact is of all lengths of a capacity."""
 
 
 class BundleIndex(FrozenModel):
@@ -180,9 +183,12 @@ class BundledBuilds:
             reason = f"{folder}: files are missing or have changed: copy the bundle again"
             return WorkerFailure(Status.BUILD_FAILED, reason)
         try:
-            artifact = read_artifact(folder)
+            artifact = read_artifact(folder, record.case)
         except (OSError, ValueError) as error:
             return WorkerFailure(Status.BUILD_FAILED, f"{folder}: {one_line(error)}")
+        if entry.flops_executed is not None:
+            metrics = artifact.metrics.model_copy(update={"flops_executed": entry.flops_executed})
+            artifact = artifact.model_copy(update={"metrics": metrics})
         return note_answer(record, Built(artifact=artifact, folder=folder, cached=True))
 
 
@@ -203,15 +209,21 @@ def write_bundle(folder: Path, manifest: Manifest, built: Iterable[tuple[CaseRec
     try:
         (folder / ARTIFACTS).mkdir(parents=True, exist_ok=True)
         for record, row in built:
-            digest = None
+            digest = flops_executed = None
             if record.folder is not None and record.key is not None and record.artifact is not None:
                 artifacts.append(record.artifact)
                 target = folder / ARTIFACTS / record.key
                 shutil.copytree(record.folder, target, dirs_exist_ok=True)
                 digest = digest_of(target)
+                flops_executed = record.artifact.metrics.flops_executed
             entries.append(
                 BundledCase(
-                    case=record.case, key=record.key, status=row.status, reason=row.reason, digest=digest
+                    case=record.case,
+                    key=record.key,
+                    status=row.status,
+                    reason=row.reason,
+                    digest=digest,
+                    flops_executed=flops_executed,
                 )
             )
         index = BundleIndex(manifest=manifest, cases=tuple(entries))

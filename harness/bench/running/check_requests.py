@@ -16,6 +16,7 @@ from harness.bench.building.case_build import read_artifact
 from harness.bench.running.output_check import OutputCheck, outputs_of
 from harness.bench.workers.protocol import Life
 from harness.oracle.expected import Expected, Verdict
+from harness.problem.case import Case
 from harness.problem.changing_inputs import ChangingInputs, change_operands
 from harness.problem.inputs import Inputs, guarded, make_inputs
 from harness.results.kept_outputs import keep_outputs
@@ -54,14 +55,14 @@ class CheckedCall:
 
 
 def load_code(
-    life: Life, folder: Path, code: dict[str, str], candidate: int | None = None
+    life: Life, folder: Path, case: Case, code: dict[str, str], candidate: int | None = None
 ) -> tuple[int, DriverMetrics]:
-    """Load an artifact's code; return which candidate it is, and what a device's driver says of it.
+    """Load a case's code; return which candidate it is, and what a device's driver says of it.
 
     `code` has the digests of the sources, by package, that the case's key is of.  Without a `candidate` it is
     the fastest one here, see `Artifact.with_candidate`.
     """
-    artifact = read_artifact(folder)
+    artifact = read_artifact(folder, case)
     if candidate is None:
         candidate = fastest_candidate(artifact, folder)
     artifact = artifact.with_candidate(candidate)

@@ -65,7 +65,13 @@ class CaseCheck:
         record = self.record
         if record.folder is None:
             raise ValueError(f"{record.case.id} has not been built")
-        request = partial(load_code, folder=record.folder, code=dict(record.code), candidate=record.candidate)
+        request = partial(
+            load_code,
+            folder=record.folder,
+            case=record.case,
+            code=dict(record.code),
+            candidate=record.candidate,
+        )
         candidate, record.driver_metrics = self._asked("load", request)
         record.note_candidate(candidate)
 

@@ -30,6 +30,6 @@ def count(context: RunContext, record: CaseRecord) -> None:
         return
     try:
         with record.elapsing():
-            record.counters = target.counters(record.folder, context.step_limit_s)
+            record.counters = target.counters(record.case, record.folder, context.step_limit_s)
     except (HarnessError, OSError, subprocess.TimeoutExpired) as error:
         context.observer.message(f"no counters of {record.case.describe()}: {one_line(error)}")

@@ -168,6 +168,7 @@ class GroupTiming:
         return partial(
             prepare_case,
             folder=record.folder,
+            case=record.case,
             code=dict(record.code),
             candidate=record.candidate or 0,
             distribution=distribution,

@@ -19,6 +19,7 @@ from harness.bench.building.case_build import read_artifact
 from harness.bench.running.output_check import OutputCheck, outputs_of
 from harness.bench.workers.protocol import Greeting, Life
 from harness.oracle.expected import Expected, Verdict
+from harness.problem.case import Case
 from harness.problem.changing_inputs import TURNED, ChangingInputs
 from harness.problem.inputs import Inputs, guarded, make_inputs
 from harness.system.machine.placement import placement
@@ -37,11 +38,13 @@ class PreparedCase:
     """What the oracle expects of the inputs as they were drawn."""
 
     @classmethod
-    def read(cls, folder: Path, distribution: str, seed: int, expectation: Path, candidate: int = 0) -> Self:
+    def read(
+        cls, folder: Path, case: Case, distribution: str, seed: int, expectation: Path, candidate: int = 0
+    ) -> Self:
         """Read a built case, whose files are as they were stored, and draw its inputs."""
-        artifact = read_artifact(folder).with_candidate(candidate)
+        artifact = read_artifact(folder, case).with_candidate(candidate)
         artifact.require_unchanged(folder)
-        inputs = make_inputs(artifact.case.problem, distribution, seed).as_given()
+        inputs = make_inputs(case.problem, distribution, seed).as_given()
         return cls(artifact, folder, inputs, Expected.load(expectation))
 
     def start(self, placement_seed: int) -> "StartedCase":
@@ -114,6 +117,7 @@ class TimedSample:
 def prepare_case(
     life: Life,
     folder: Path,
+    case: Case,
     code: dict[str, str],
     candidate: int,
     distribution: str,
@@ -121,7 +125,7 @@ def prepare_case(
     expectation: Path,
 ) -> Greeting:
     """Read an artifact, draw inputs, read what is expected of them; lives begin with all that then."""
-    prepared = PreparedCase.read(folder, distribution, seed, expectation, candidate)
+    prepared = PreparedCase.read(folder, case, distribution, seed, expectation, candidate)
     require_same_code(code, code_digests(code))
     life.keep(prepared)
     life.begins_others = True

@@ -8,7 +8,7 @@ from mlir.dialects import func
 from harness.problem.attention_problem import SCORE_AXES, AttentionProblem
 from harness.problem.dtypes import BOOLEAN
 from harness.problem.outputs import LOG_SUM_EXP, OUTPUT
-from harness.problem.pages import Paging
+from harness.problem.pages import PageRoom
 
 BUFFER = "harness.buffer"
 """Argument attribute: which buffer this is, `query`, `key`, `value`, `output` or a workspace."""
@@ -27,6 +27,9 @@ FREE_LAYOUT = "harness.free_layout"
 
 KEEPS_TILES = "harness.keeps_tiles"
 """Attribute of a function: a workgroup keeps tensors of many tiles, which its memory has room for."""
+
+LEAST_ROWS = "harness.least_rows"
+"""Argument attribute: the caller's array may have fewer rows than the shape; as many as this are touched."""
 
 UNDOES_PADDING = "harness.undoes_padding"
 """Attribute of an extract_slice that takes padding away again: tiling computes the padding with the rest,
@@ -56,6 +59,8 @@ class KernelArgument:
     free_layout: bool = False
     """Whether it is scratch memory between kernels in any order."""
     given_shape: tuple[int, ...] | None = None
+    least_rows: int | None = None
+    """Rows that are touched however few the caller's array has; None: it has as many as the shape says."""
 
     def attributes(self) -> ir.DictAttr:
         """Return the function-argument attributes that carry this to the target."""
@@ -69,6 +74,8 @@ class KernelArgument:
             attributes[FREE_LAYOUT] = ir.UnitAttr.get()
         if self.given_shape not in (None, self.shape):
             attributes[GIVEN_SHAPE] = ir.DenseI64ArrayAttr.get(self.given_shape)
+        if self.least_rows is not None:
+            attributes[LEAST_ROWS] = ir.IntegerAttr.get(ir.IndexType.get(), self.least_rows)
         return ir.DictAttr.get(attributes)
 
 
@@ -199,40 +206,47 @@ def sink_arguments(
     return [KernelArgument("sinks", dimensions, shape, problem.dtype, given_shape=(callers_problem.heads,))]
 
 
-def packed_arguments(problem: AttentionProblem, paging: Paging | None = None) -> list[KernelArgument]:
+def packed_arguments(
+    problem: AttentionProblem, pages: PageRoom | None = None, tiles: tuple[int, int] | None = None
+) -> list[KernelArgument]:
     """Return Q, K, V, the cumulative lengths, sinks that the problem has, and outputs of packed sequences.
 
-    With `paging` K and V are pools, and what finds keys there stands for their lengths.
+    With `pages` K and V are pools, and what finds keys there stands for their lengths.  There may be fewer
+    tokens and sequences than shapes say: kernels touch no more than there are, but for a tile of queries or
+    keys; without `tiles` they touch all.
 
     One head comes before its tokens in O, which is the same memory: MLIR's fold of a write into a slice
     that lacks a dimension of size 1 takes it for the first one, whichever it is.
     """
     query, key = ("query", "head", "width"), ("key", "head", "width")
-    starts = ("sequence",), (problem.batch + 1,), "i32"
-    keys, finds_keys = problem.k_shape[0], [KernelArgument("cu_seqlens_kv", *starts)]
-    if paging is not None:
-        keys = paging.pool_tokens
-        finds_keys = [
-            KernelArgument(name, ("sequence",), array.shape, "i32")
-            for name, array in paging.indices().items()
-        ]
+    queries, keys = problem.q_shape[0], problem.k_shape[0]
+    numbers = {"cu_seqlens_q": problem.batch + 1, "cu_seqlens_kv": problem.batch + 1}
+    if pages is not None:
+        keys, numbers = pages.pool_tokens, {"cu_seqlens_q": problem.batch + 1, **pages.indices()}
+    least_q, least_kv = queries, keys
+    if tiles is not None:
+        least_q, least_kv = min(tiles[0], queries), min(tiles[1], keys) if pages is None else 1
     return [
-        KernelArgument("query", query, problem.q_shape, problem.dtype),
-        KernelArgument("key", key, (keys, *problem.k_shape[1:]), problem.dtype),
-        KernelArgument("value", key, (keys, *problem.v_shape[1:]), problem.dtype),
-        KernelArgument("cu_seqlens_q", *starts),
-        *finds_keys,
+        KernelArgument("query", query, problem.q_shape, problem.dtype, least_rows=least_q),
+        KernelArgument("key", key, (keys, *problem.k_shape[1:]), problem.dtype, least_rows=least_kv),
+        KernelArgument("value", key, (keys, *problem.v_shape[1:]), problem.dtype, least_rows=least_kv),
+        *(
+            KernelArgument(name, ("sequence",), (count,), "i32", least_rows=count)
+            for name, count in numbers.items()
+        ),
         *sink_arguments(problem),
-        *_packed_outputs(problem),
+        *_packed_outputs(problem, least_q),
     ]
 
 
-def _packed_outputs(problem: AttentionProblem) -> list[KernelArgument]:
+def _packed_outputs(problem: AttentionProblem, least_rows: int) -> list[KernelArgument]:
     shape, dimensions = problem.output_shape, ("query", "head", "width")
     own_shape = shape
     if problem.heads == 1:
         own_shape, dimensions = (1, shape[0], shape[2]), ("head", "query", "width")
-    output = KernelArgument(OUTPUT, dimensions, own_shape, problem.dtype, given_shape=shape)
+    output = KernelArgument(
+        OUTPUT, dimensions, own_shape, problem.dtype, given_shape=shape, least_rows=least_rows
+    )
     if not problem.log_sum_exp:
         return [output]
     return [output, KernelArgument(LOG_SUM_EXP, ("head", "query"), problem.log_sum_exp_shape, "f32")]

@@ -19,29 +19,33 @@ from harness.codegen.payloads.attention import count_outputs, outputs_of, payloa
 from harness.codegen.payloads.padded_sizes import PaddedSizes
 from harness.codegen.payloads.padding import padded, unpadded
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.pages import Paging
+from harness.problem.pages import PageRoom
 
 FAR = 2**30
 """Larger than any position."""
 
 
 def packed_attention(
-    problem: AttentionProblem, sizes: PaddedSizes | None = None, paging: Paging | None = None
+    problem: AttentionProblem,
+    sizes: PaddedSizes | None = None,
+    pages: PageRoom | None = None,
+    tiles: tuple[int, int] | None = None,
 ) -> ir.Module:
     """Return `@attention(Q[t,h,d], K[u,g,d], V[u,g,e], starts_q[b+1], starts_kv[b+1], O[t,h,e]) -> O`.
 
     Before O it takes `sinks[h]` where the problem has them, after it `log_sum_exp[h,t]`, likewise.
 
-    `sizes` are what is computed, where that is more than the problem has.  With `paging` K and V are pools
-    of pages, and what finds keys there, `Paging.indices`, takes the place of `starts_kv`.  Keys are then
+    `sizes` are what is computed, where that is more than the problem has.  With `pages` K and V are pools
+    of pages, and what finds keys there, `PageRoom.indices`, takes the place of `starts_kv`.  Keys are then
     those of the pages of the table, one page after the other; that these lie elsewhere in the pool, and what
     pages hold beyond a sequence's end, is for a rewrite of tiles: `harness.codegen.rewrites.page_table`.
+    `tiles` of queries and keys are what kernels that read lengths touch at least, see `packed_arguments`.
     """
     tokens, keys = problem.q_shape[0], problem.k_shape[0]
     sizes = sizes or PaddedSizes(tokens, keys, problem.head_dim, problem.head_dim_v)
     module = ir.Module.create()
     with ir.InsertionPoint(module.body):
-        arguments = packed_arguments(problem, paging)
+        arguments = packed_arguments(problem, pages, tiles)
         body = payload_function("attention", arguments, count_outputs(problem))
         values = dict(zip((argument.buffer for argument in arguments), body.arguments, strict=True))
         sinks = [values["sinks"]] if problem.sinks else []
@@ -53,7 +57,7 @@ def packed_attention(
                 (sizes.keys, problem.kv_heads, sizes.head_dim_v),
             )
             wide_query, *others = (
-                _heads_first(steps.widened(padded(_of_table(values[name], paging, name), shape)))
+                _heads_first(steps.widened(padded(_of_table(values[name], pages, name), shape)))
                 for name, shape in zip(("query", "key", "value"), shapes, strict=True)
             )
             wide_key, wide_value = (
@@ -100,10 +104,10 @@ def sequence_bounds(arguments: Mapping[str, ir.Value]) -> SequenceBounds:
     return SequenceBounds((queries, 0), (queries, 1), (starts, 0), (ends, 0))
 
 
-def _of_table(tokens: ir.Value, paging: Paging | None, name: str) -> ir.Value:
-    if paging is None or name == "query":
+def _of_table(tokens: ir.Value, pages: PageRoom | None, name: str) -> ir.Value:
+    if pages is None or name == "query":
         return tokens
-    return b.slice_of(tokens, [0, 0, 0], [paging.tokens, *tokens.type.shape[1:]])
+    return b.slice_of(tokens, [0, 0, 0], [pages.tokens, *tokens.type.shape[1:]])
 
 
 def visible_keys_of_rows(

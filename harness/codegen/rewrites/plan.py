@@ -1,7 +1,7 @@
 """Which loops a tiling makes, and whether they may be made."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from mlir import ir
 
@@ -30,6 +30,9 @@ class TileOptions:
     init_outside: bool = True
     """The init rule.  Off, the initial value is made in every iteration, as the slides *Linalg Fusion
     Enhancement* first print it: wrong, and kept to show."""
+    lengths: Mapping[int, ir.Value] = field(default_factory=dict)
+    """Lengths of loops that are known only at run time, between a tile's and the loop's: the last tile is
+    moved back to end there."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class TilingPlan:
 
     def is_shifted(self, loop: int) -> bool:
         """Whether the loop's last tile is moved back."""
-        return self.rest(loop) > 0 and not self.is_peeled(loop)
+        return loop in self.options.lengths or (self.rest(loop) > 0 and not self.is_peeled(loop))
 
     def is_peeled(self, loop: int) -> bool:
         """Whether a rest follows after the loop."""

@@ -23,7 +23,7 @@ from harness.codegen.rewrites.dependencies import erase_dead, redirect
 from harness.codegen.rewrites.errors import RewriteRefusedError
 from harness.codegen.rewrites.fusion import FusionRules, TileBuilder
 from harness.codegen.rewrites.plan import TileOptions, TilingPlan, check_seen_once, planned
-from harness.codegen.rewrites.ranges import Range, Ranges, extract, insert, minimum, multiply
+from harness.codegen.rewrites.ranges import Range, Ranges, extract, insert, minimum, multiply, subtract
 from harness.codegen.rewrites.repeated_elements import hide_repeated
 from harness.codegen.rewrites.structured import view_of
 
@@ -171,7 +171,8 @@ class _Nest:
     def _tile_range(self, loop: int, start: b.Size) -> Range:
         size = self.plan.sizes[loop]
         if self.plan.is_shifted(loop):
-            return Range(minimum(start, self.view.length(loop) - size), size, unshifted=start)
+            end = self.plan.options.lengths.get(loop, self.view.length(loop))
+            return Range(minimum(start, subtract(end, size)), size, unshifted=start)
         return Range(start, size, is_dropped=size == 1 and loop in self.plan.options.drop)
 
     def _tiles(self, cut: Cut, values: list[ir.Value]) -> list[ir.Value]:

@@ -9,6 +9,7 @@ from pydantic import Field
 from harness.artifact.artifact import Artifact, StaticMetrics
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.problem.dtypes import itemsize
 from harness.targets.base import Capability, Stage, Target, TargetOptions, TileSizes, chip_of
 
 if TYPE_CHECKING:
@@ -22,6 +23,12 @@ KEY_TILE_OF_ONE_QUERY = 32
 
 MAXIMUM_SLACK = 8
 """Exponentials of up to 2⁸, and their sums, are as exact in f32 as those of up to 1."""
+
+LONG_SEQUENCE = 512
+"""Tokens of a packed sequence, on average, from which on tiles of queries are larger where that helps."""
+
+FAR_BYTES = 2048
+"""Between rows of a head of K: from here on processors read no rows ahead, and they share few cache sets."""
 
 MOST_THREADS = 4096
 """More than any machine has cores; each thread has scratch memory of its own."""
@@ -97,10 +104,11 @@ class CpuTarget(Target):
         registers = chip_named(chip).registers
         has_one_query = problem.seq_q == 1 and problem.group_size == 1
         return TileSizes(
-            query=registers.queries,
+            query=registers.queries * (2 if _rows_lie_far_apart(problem) else 1),
             key=KEY_TILE_OF_ONE_QUERY if has_one_query else KEY_TILE,
             query_multiple=1 if has_one_query else registers.vector_length,
             joins_groups=True,
+            follows_lengths=True,
             maximum_slack=0 if has_one_query else MAXIMUM_SLACK,
         )
 
@@ -129,3 +137,13 @@ class CpuTarget(Target):
             **stages.in_order(),
             launch=launch.as_json(),
         )
+
+
+def _rows_lie_far_apart(problem: AttentionProblem) -> bool:
+    """Whether caches hold few rows of a head of long packed sequences: tiles are better read less often.
+
+    Of short sequences a larger tile of queries would hold several, and see the keys of all.
+    """
+    if not problem.is_packed or problem.q_shape[0] < LONG_SEQUENCE * problem.batch:
+        return False
+    return problem.kv_heads * problem.head_dim * itemsize(problem.dtype) >= FAR_BYTES

@@ -5,9 +5,8 @@ on parts of the grid, keep all cores busy without a runtime library.
 """
 
 import ctypes
-import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
@@ -21,14 +20,14 @@ from harness.problem.attention_problem import AttentionProblem
 from harness.problem.changing_inputs import CHANGING
 from harness.problem.dtypes import buffer_dtype
 from harness.problem.inputs import Inputs
-from harness.problem.outputs import LOG_SUM_EXP, OUTPUT
+from harness.problem.outputs import OUTPUT
 from harness.system.errors import HarnessError, memory_for
 from harness.system.machine.placement import placement
 from harness.system.machine.poison import poison
 from harness.targets.cpu.chip import chip
 from harness.targets.cpu.launch import OBJECT_FILE, Kernel, Launch
 from harness.targets.cpu.object_code import target_machine
-from harness.targets.lowering.buffers import checked_input
+from harness.targets.lowering.buffers import checked_input, part_of
 
 CHUNKS_PER_THREAD = 8
 """Grid ranges that each thread takes one after another, so that uneven tiles (causal) balance out."""
@@ -67,7 +66,8 @@ class NativeExecutable(Executable):
                 buffers[name] = checked_input(arrays, buffer)
             else:
                 with memory_for(buffer.need):
-                    buffers[name] = placement.empty(buffer.shape, buffer_dtype(buffer.dtype))
+                    shape = buffer.memory_shape(self.problem.q_shape[0])
+                    buffers[name] = placement.empty(shape, buffer_dtype(buffer.dtype))
         return NativeCall(self, buffers, inputs)
 
     def function(self, kernel: Kernel) -> "ctypes._FuncPointer":
@@ -88,7 +88,7 @@ class NativeCall(BoundCall):
         self._workspaces = [name for name, buffer in launch.buffers.items() if buffer.is_workspace]
         self._kernels = [
             (
-                kernel.points,
+                kernel.runs(executable.problem.q_shape[0]),
                 executable.function(kernel),
                 [buffers[buffer.name].ctypes.data for buffer in kernel.buffers],
             )
@@ -127,17 +127,21 @@ class NativeCall(BoundCall):
         """Run the kernels one after another, each on all threads."""
         if self._process != os.getpid():  # a fork has none of its parent's threads
             self._pool, self._process = self._new_pool(), os.getpid()
-        for points, function, pointers in self._kernels:
+        for runs, function, pointers in self._kernels:
             if self._pool is None:
-                function(*pointers, 0, points, self._scratch[0].ctypes.data)
+                _run_ranges(function, pointers, self._scratch[0], iter(runs), self)
             else:
-                self._run_on_threads(self._pool, points, function, pointers)
+                self._run_on_threads(self._pool, runs, function, pointers)
 
     def _run_on_threads(
-        self, pool: ThreadPoolExecutor, points: int, function: "ctypes._FuncPointer", pointers: list[int]
+        self,
+        pool: ThreadPoolExecutor,
+        runs: Sequence[range],
+        function: "ctypes._FuncPointer",
+        pointers: list[int],
     ) -> None:
         """Run a kernel on all threads; what ends that early, Ctrl-C too, ends it when no thread computes."""
-        ranges = _ranges(points, len(self._scratch) * CHUNKS_PER_THREAD)
+        ranges = _ranges(runs, len(self._scratch) * CHUNKS_PER_THREAD)
         others: list[Future[None]] = []
         try:
             for scratch in self._scratch[1:]:
@@ -176,13 +180,8 @@ class NativeCall(BoundCall):
 
     def outputs(self) -> dict[str, np.ndarray]:
         """Return the arrays of all outputs of the last run, copies."""
-        problem = self._executable.problem
-        shapes = {OUTPUT: problem.output_shape, LOG_SUM_EXP: problem.log_sum_exp_shape}
-        return {
-            name: self._buffers[name].reshape(shape).copy()
-            for name, shape in shapes.items()
-            if name in self._buffers
-        }
+        outputs = self._executable.problem.outputs()
+        return {name: part_of(self._buffers[name], outputs[name].shape).copy() for name in self._outputs}
 
 
 def _run_ranges(
@@ -201,11 +200,10 @@ def _run_ranges(
         function(*pointers, points.start, points.stop, scratch_pointer)
 
 
-def _ranges(points: int, count: int) -> Iterator[range]:
-    """Cut a grid into up to `count` ranges; threads draw from this iterator, which C code makes safe."""
-    size = max(1, -(-points // count))
-    starts = itertools.chain(range(0, points, size))
-    return map(range, starts, itertools.chain(range(size, points, size), [points]))
+def _ranges(runs: Sequence[range], count: int) -> Iterator[range]:
+    """Cut runs of points into some `count` ranges, which threads draw from: C code makes that safe."""
+    size = max(1, -(-sum(map(len, runs)) // count))
+    return iter([run[first : first + size] for run in runs for first in range(0, len(run), size)])
 
 
 def _function(address: int, buffers: int) -> "ctypes._FuncPointer":

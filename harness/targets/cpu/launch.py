@@ -20,6 +20,19 @@ class Kernel(BaseModel):
     scratch_bytes: int
     """Scratch memory of each thread."""
 
+    def runs(self, rows: int) -> list[range]:
+        """Return the points of the grid that there are for a caller's arrays of so many rows.
+
+        Of packed sequences the last axis of the grid is that of tiles of queries.
+        """
+        query = next((buffer for buffer in self.buffers if buffer.name == "query"), None)
+        if query is None or query.least_rows is None:
+            return [range(self.points)]
+        tiles, most = (-(-count // query.least_rows) for count in (rows, query.shape[0]))
+        if tiles == most:
+            return [range(self.points)]
+        return [range(first, first + tiles) for first in range(0, self.points, most)]
+
 
 class Launch(KernelPlan):
     """The kernels, and the threads that share the grid of each."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+from harness.problem.case import Case
 from harness.system.toolchains.nvidia import INSTALL, version
 from harness.targets.base import Capability, TargetOptions
 from harness.targets.cuda import device as device_executor
@@ -75,11 +76,11 @@ class CudaTarget(GpuTarget):
 
         return self.why_no_device(chip) or why_missing()
 
-    def counters(self, folder: "Path", timeout_s: float) -> Mapping[str, float]:
+    def counters(self, case: Case, folder: "Path", timeout_s: float) -> Mapping[str, float]:
         """Return what Nsight Compute counts."""
         from harness.targets.cuda.nsight import counters
 
-        return counters(folder, timeout_s)
+        return counters(case, folder, timeout_s)
 
     def bounds(self, artifact: "Artifact", folder: "Path") -> "LoopListing":
         """Return the main loop of machine code, with what bounds it in a model; see `Target.bounds`."""

@@ -9,12 +9,14 @@ Source: Nsight Compute CLI and Profiling Guide, "Metrics Reference".
 import io
 import shutil
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from harness.problem.case import Case
 from harness.system.errors import UnsupportedError
 from harness.system.processes.programs import run_program
 
@@ -53,13 +55,16 @@ def why_missing() -> str | None:
     return MISSING if shutil.which(PROGRAM) is None else None
 
 
-def counters(folder: Path, timeout_s: float) -> dict[str, float]:
-    """Return the counters of one call of an artifact, by the names of `SHARES` and `SUMS`.
+def counters(case: Case, folder: Path, timeout_s: float) -> dict[str, float]:
+    """Return the counters of one call of a case's artifact, by the names of `SHARES` and `SUMS`.
 
     Shares are from 0 to 1.  Raises `UnsupportedError` where `ncu` refuses, with its words, and what
     `run_program` raises.
     """
-    done = run_program(command(folder), timeout_s)
+    with tempfile.TemporaryDirectory() as scratch:
+        case_file = Path(scratch) / "case.json"
+        case_file.write_text(case.model_dump_json(), encoding="utf-8")
+        done = run_program(command(case_file, folder), timeout_s)
     counted = counters_of(done.stdout)
     if done.returncode != 0 or not counted:
         said = [line for line in (done.stdout + done.stderr).splitlines() if "ERROR" in line]
@@ -67,8 +72,8 @@ def counters(folder: Path, timeout_s: float) -> dict[str, float]:
     return counted
 
 
-def command(folder: Path) -> list[str]:
-    """Return the command line that counts one call of an artifact, after a first one.
+def command(case_file: Path, folder: Path) -> list[str]:
+    """Return the command line that counts one call of a case's artifact, after a first one.
 
     The clock stays as it is: `ncu` would set it to its base by itself.
     """
@@ -77,7 +82,7 @@ def command(folder: Path) -> list[str]:
         *(PROGRAM, "--csv", "--page", "raw", "--print-units", "base"),
         *("--clock-control", "none", "--profile-from-start", "off"),
         *("--metrics", ",".join([DURATION, *metrics])),
-        *(sys.executable, "-m", "harness.targets.cuda.device.counted_call", str(folder)),
+        *(sys.executable, "-m", "harness.targets.cuda.device.counted_call", str(case_file), str(folder)),
     ]
 
 

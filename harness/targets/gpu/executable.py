@@ -18,7 +18,7 @@ from harness.system.errors import memory_for
 from harness.targets.gpu.driver import CallGraphs, DeviceMemory, Driver
 from harness.targets.gpu.event_timer import EventTimer, call_graphs
 from harness.targets.gpu.launch import POISON, GpuLaunch
-from harness.targets.lowering.buffers import Buffer, checked_input
+from harness.targets.lowering.buffers import Buffer, checked_input, part_of
 
 
 class GpuKernels(Executable):
@@ -115,16 +115,17 @@ class GpuCall(BoundCall):
 
     def output(self) -> np.ndarray:
         """Return a copy of the output of the last run."""
-        return self._read(self._executable.plan.buffers[OUTPUT])
+        return self.outputs()[OUTPUT]
 
     def outputs(self) -> dict[str, np.ndarray]:
         """Return copies of all outputs of the last run."""
-        buffers = self._executable.plan.buffers
-        return {name: self._read(buffer) for name, buffer in buffers.items() if buffer.is_output}
+        shapes = {name: kind.shape for name, kind in self._executable.problem.outputs().items()}
+        buffers = self._executable.plan.buffers.items()
+        return {name: self._read(buffer, shapes[name]) for name, buffer in buffers if buffer.is_output}
 
-    def _read(self, buffer: Buffer) -> np.ndarray:
-        shape = buffer.given_shape or buffer.shape
-        return self._memory[buffer.name].read(buffer_dtype(buffer.dtype), shape)
+    def _read(self, buffer: Buffer, shape: tuple[int, ...]) -> np.ndarray:
+        whole = self._memory[buffer.name].read(buffer_dtype(buffer.dtype), buffer.callers_shape)
+        return part_of(whole, shape)
 
     def _device_timer(self) -> EventTimer | None:
         """Return what times calls on the device's own clock, made when it is first asked for."""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
@@ -30,8 +30,21 @@ class Buffer(BaseModel):
     given_shape: tuple[int, ...] | None = None
     """As its caller has it, where that differs; the same elements in the same order."""
     dtype: str
+    least_rows: int | None = None
+    """Rows that are touched however few its caller's array has; None: it has as many as the shape says."""
     is_workspace: bool
     """Whether it is memory between kernels, which the executable allocates."""
+
+    @property
+    def callers_shape(self) -> tuple[int, ...]:
+        """As its caller has it, at most."""
+        return self.given_shape or self.shape
+
+    def memory_shape(self, rows: int) -> tuple[int, ...]:
+        """Return the shape of memory for a caller's array of so many rows."""
+        if self.least_rows is None:
+            return self.callers_shape
+        return (max(rows, self.least_rows), *self.callers_shape[1:])
 
     @property
     def bytes(self) -> int:
@@ -81,7 +94,7 @@ def describe_buffers(function: "ir.OpView") -> tuple[Buffer, ...]:
     """Read a kernel's buffers off its bufferized function."""
     from mlir import ir
 
-    from harness.codegen.payloads.arguments import BUFFER, GIVEN_SHAPE, is_workspace
+    from harness.codegen.payloads.arguments import BUFFER, GIVEN_SHAPE, LEAST_ROWS, is_workspace
 
     buffers = []
     for buffer_type, of_argument in zip(function.type.inputs, function.arg_attrs, strict=True):
@@ -96,6 +109,9 @@ def describe_buffers(function: "ir.OpView") -> tuple[Buffer, ...]:
                         if GIVEN_SHAPE in attributes
                         else None
                     ),
+                    least_rows=(
+                        ir.IntegerAttr(attributes[LEAST_ROWS]).value if LEAST_ROWS in attributes else None
+                    ),
                     dtype=str(buffer_type.element_type),
                     is_workspace=is_workspace(attributes),
                 )
@@ -104,15 +120,31 @@ def describe_buffers(function: "ir.OpView") -> tuple[Buffer, ...]:
 
 
 def checked_input(arrays: Mapping[str, np.ndarray], buffer: Buffer) -> np.ndarray:
-    """Return an input in memory order and the kernel's shape.
+    """Return an input in memory order, with all rows that kernels touch.
 
     Raises `InputError` if it is missing or of another shape or type.
     """
     name = ARGUMENT_NAMES.get(buffer.name, buffer.name)
-    shape = buffer.given_shape or buffer.shape
+    shape = buffer.callers_shape
     if buffer.name not in arrays:
         raise InputError(f"{name}: missing, expected {buffer.dtype}{list(shape)}")
     array, dtype = arrays[buffer.name], buffer_dtype(buffer.dtype)
+    if buffer.least_rows is not None:
+        shape = (min(shape[0], len(array)), *shape[1:])
     if array.shape != shape or array.dtype != dtype:
         raise InputError(f"{name}: found {array.dtype}{list(array.shape)}, expected {dtype}{list(shape)}")
-    return np.ascontiguousarray(array).reshape(buffer.shape)
+    return np.ascontiguousarray(_filled_up(array, buffer))
+
+
+def _filled_up(array: np.ndarray, buffer: Buffer) -> np.ndarray:
+    """Return an array with the rows that kernels touch: further tokens are 0, further sequences are empty."""
+    missing = max(0, (buffer.least_rows or 0) - len(array))
+    if not missing:
+        return array
+    mode: Literal["edge", "constant"] = "edge" if array.ndim == 1 else "constant"
+    return np.pad(array, [(0, missing)] + [(0, 0)] * (array.ndim - 1), mode)
+
+
+def part_of(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Return a caller's part of an output: all, but for rows that no token of the caller's is for."""
+    return array[tuple(map(slice, shape))]

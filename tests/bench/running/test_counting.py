@@ -10,6 +10,7 @@ from harness import plugins
 from harness.artifact.artifact import Artifact
 from harness.bench.row_maker import CaseRecord
 from harness.bench.running.counting import count, require_counters
+from harness.problem.case import Case
 from harness.system.errors import InputError, UnsupportedError
 
 
@@ -21,7 +22,7 @@ class Counting:
     def why_no_counters(self, chip: str | None) -> str | None:
         return None
 
-    def counters(self, folder: Path, timeout_s: float) -> dict[str, float]:
+    def counters(self, case: Case, folder: Path, timeout_s: float) -> dict[str, float]:
         if self.refusal is not None:
             raise UnsupportedError(self.refusal)
         return {"matrix_busy": 0.5}

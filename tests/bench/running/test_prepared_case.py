@@ -13,15 +13,16 @@ from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
 
 PROBLEM = AttentionProblem(heads=2, seq_q=48, head_dim=16)
+CASE = Case(problem=PROBLEM, variant="flash", target="cpu")
 
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> PreparedCase:
     folder = tmp_path_factory.mktemp("prepared")
-    _, built = build(Case(problem=PROBLEM, variant="flash", target="cpu"))
+    _, built = build(CASE)
     file = folder / "expected.npy"
     expect(make_inputs(PROBLEM, "normal", 3), PROBLEM).save(file)
-    return PreparedCase.read(built, "normal", 3, file)
+    return PreparedCase.read(built, CASE, "normal", 3, file)
 
 
 def addresses(started: StartedCase) -> set[int]:
@@ -92,4 +93,4 @@ def test_files_that_have_changed_are_not_prepared(prepared: PreparedCase, tmp_pa
     shutil.copytree(prepared.folder, folder)
     next(folder.glob("*.o")).write_bytes(b"other code")
     with pytest.raises(HarnessError, match="build it again"):
-        PreparedCase.read(folder, "normal", 3, tmp_path / "expected.npy")
+        PreparedCase.read(folder, CASE, "normal", 3, tmp_path / "expected.npy")

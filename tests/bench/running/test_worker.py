@@ -63,7 +63,9 @@ def build(worker: WorkerProcess, variant: str) -> Path:
 
 
 def load(worker: WorkerProcess, variant: str) -> None:
-    worker.request(partial(load_code, folder=build(worker, variant), code={}), LIMIT_S)
+    worker.request(
+        partial(load_code, folder=build(worker, variant), case=example_case(variant), code={}), LIMIT_S
+    )
     worker.request(partial(bind_inputs, distribution="normal", seed=0), LIMIT_S)
 
 
@@ -95,6 +97,7 @@ def test_a_case_is_built_loaded_run_checked_and_sampled(worker: WorkerProcess, t
     prepare = partial(
         prepare_case,
         folder=build(worker, "numpy-attention"),
+        case=example_case("numpy-attention"),
         code={},
         candidate=0,
         distribution="normal",
@@ -223,9 +226,9 @@ def test_code_that_is_not_that_of_its_key_is_not_loaded(worker: WorkerProcess) -
     folder = build(worker, "numpy-attention")
     found = worker.request(partial(key_request, case=example_case()), LIMIT_S)
     assert set(found.code) == {"attention_example", "harness"}
-    worker.request(partial(load_code, folder=folder, code=found.code), LIMIT_S)
+    worker.request(partial(load_code, folder=folder, case=example_case(), code=found.code), LIMIT_S)
     other = {**found.code, "attention_example": "was"}
-    failure = failure_of(worker, partial(load_code, folder=folder, code=other))
+    failure = failure_of(worker, partial(load_code, folder=folder, case=example_case(), code=other))
     assert (failure.status, failure.transient) == (Status.CRASHED, True)
     assert "attention_example: the code is not what the run began with" in failure.reason
 

@@ -73,9 +73,11 @@ def test_inputs_of_any_strides_give_an_output_that_is_a_copy():
 
 @given(points=st.integers(1, 200), count=st.integers(1, 30))
 def test_ranges_cover_the_grid_once(points, count):
-    ranges = list(_ranges(points, count))
+    ranges = list(_ranges([range(points)], count))
     assert [point for part in ranges for point in part] == list(range(points))
     assert len(ranges) <= count
+    apart = list(_ranges([range(points), range(2 * points, 3 * points)], count))
+    assert [point for part in apart for point in part] == [*range(points), *range(2 * points, 3 * points)]
 
 
 def test_a_call_keeps_the_code_loaded():

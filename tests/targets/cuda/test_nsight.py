@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from example_cases import example_case
 
 from harness.system.errors import UnsupportedError
 from harness.targets.cuda import nsight
@@ -55,16 +56,18 @@ def ncu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_clock_of_the_device_is_left_as_it_is(ncu: Path) -> None:
     assert nsight.why_missing() is None
-    assert nsight.counters(ncu / "artifact", 30)["instructions"] == 1010
+    assert nsight.counters(example_case(), ncu / "artifact", 30)["instructions"] == 1010
     arguments = (ncu / "arguments").read_text()
     assert "--clock-control none" in arguments
-    assert arguments.split()[-3:] == ["-m", "harness.targets.cuda.device.counted_call", str(ncu / "artifact")]
+    *_, flag, module, case_file, folder = arguments.split()
+    assert (flag, module) == ("-m", "harness.targets.cuda.device.counted_call")
+    assert (Path(case_file).name, folder) == ("case.json", str(ncu / "artifact"))
 
 
 def test_a_refusal_is_told_in_its_words(ncu: Path) -> None:
     (ncu / "answer").write_text("echo '==ERROR== ERR_NVGPUCTRPERM - no permission'; exit 1\n")
     with pytest.raises(UnsupportedError, match=r"^ncu: ERROR== ERR_NVGPUCTRPERM - no permission"):
-        nsight.counters(ncu, 30)
+        nsight.counters(example_case(), ncu, 30)
 
 
 def test_without_the_program_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

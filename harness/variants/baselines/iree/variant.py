@@ -13,6 +13,7 @@ from pydantic import Field
 from harness.artifact.artifact import Artifact, StaticMetrics
 from harness.emulator import ARTIFACT_FOLDER
 from harness.problem.attention_problem import AttentionProblem
+from harness.problem.capacity import of_capacity
 from harness.problem.case import Case
 from harness.system.errors import BuildError, UnsupportedError
 from harness.system.numbers import LONGEST_TIMEOUT_S
@@ -71,6 +72,12 @@ class IreeVariant(Variant):
         if problem.queries_without_keys():
             return "IREE gives NaN for a query that sees no key"
         return lacks(problem, "cu_seqlens_q", "model_width", "sinks", "log_sum_exp")
+
+    def of_capacity(self, case: Case) -> Case:
+        """Return the case for all of its capacity, itself where its lengths are why it is not supported."""
+        if case.problem.queries_without_keys():
+            return case
+        return case.model_copy(update={"problem": of_capacity(case.problem)})
 
     def source(self, case: Case) -> str:
         """Return the MLIR text and the compiler's flags."""

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 from harness.artifact.artifact import Artifact, Loader, StaticMetrics
 from harness.plugins import chip_of, name_of
 from harness.problem.attention_problem import AttentionProblem
+from harness.problem.capacity import of_capacity
 from harness.problem.case import Case
 from harness.problem.dtypes import itemsize
 from harness.system.errors import UnsupportedError
@@ -62,6 +63,10 @@ class TorchVariant(Variant):
     def metrics(self, problem: AttentionProblem) -> StaticMetrics:
         """Return what is known without running."""
         return StaticMetrics()
+
+    def of_capacity(self, case: Case) -> Case:
+        """Return the case for all of its capacity: calls are made of the lengths that they are given."""
+        return case.model_copy(update={"problem": of_capacity(case.problem)})
 
     def source(self, case: Case) -> str:
         """Return the code that makes the calls; the problem's masks and sizes are in the case."""
@@ -142,6 +147,10 @@ class TorchUnfused(TorchVariant):
         if problem.queries_without_keys():
             return "torch.softmax gives NaN for a query that sees no key"
         return lacks(problem, "cu_seqlens_q", "model_width", "sinks", "log_sum_exp")
+
+    def of_capacity(self, case: Case) -> Case:
+        """Return the case for all of its capacity, itself where its lengths are why it is not supported."""
+        return case if case.problem.queries_without_keys() else super().of_capacity(case)
 
     def metrics(self, problem: AttentionProblem) -> StaticMetrics:
         """Return the size of the scores and probabilities, and the products including hidden pairs."""
