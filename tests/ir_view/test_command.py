@@ -184,7 +184,7 @@ class TestNamedSchedules:
     def test_options_of_the_problem_are_refused(self, capsys, options, named):
         assert error_line(capsys, "ir", "flash-kv-outer", *options) == (
             f"{named}: a schedule takes only --set SIZE=NUMBER; "
-            "sizes of flash-kv-outer: batch, heads, seq_q, seq_kv, head_dim"
+            "sizes of flash-kv-outer: batch, heads, seq_q, seq_kv, head_dim, tile_batch, tile_q, tile_kv"
         )
 
     def test_a_bad_size_is_one_line(self, capsys):
