@@ -107,6 +107,7 @@ def build(
     variant: str = "flash",
     target: str = "cpu",
     params: Mapping[str, ParameterValue] | None = None,
+    timeout_s: float | None = None,
     **target_options: ParameterValue,
 ) -> BuiltArtifact:
     """Build a problem in a worker process, or take it from the artifact cache.
@@ -117,6 +118,7 @@ def build(
         target: what for, see `harness list targets`; a chip may follow a colon, `cpu:avx2`.
         params: the variant's parameters, such as `tile_q`; what is left out has its default, or is chosen by
             the target.
+        timeout_s: seconds that the build may take, 600 if not given.
         **target_options: the target's options; for the CPU `threads`, an int or `"all"`.
 
     Raises:
@@ -125,7 +127,8 @@ def build(
         BuildError: the compiler refused, crashed or took too long.
     """
     _require("problem", problem, AttentionProblem, "an AttentionProblem")
-    return _built(complete_case(problem, variant, target, _mapping(params), target_options))
+    _require("timeout_s", timeout_s, float | int | None, "a number of seconds")
+    return _built(complete_case(problem, variant, target, _mapping(params), target_options), timeout_s)
 
 
 @with_arguments(CALL_FIELDS, OPERANDS)
@@ -344,13 +347,13 @@ class _Choice:
         return hash((self.case.id, self.executor))
 
 
-def _built(case: Case) -> BuiltArtifact:
+def _built(case: Case, timeout_s: float | None = None) -> BuiltArtifact:
     """Build a case; where its variant cannot, say which others can."""
     from harness.bench.building import case_build
     from harness.bench.building.support import alternatives
 
     try:
-        artifact, folder = case_build.build(case)
+        artifact, folder = case_build.build(case, timeout_s=timeout_s or case_build.DEFAULT_BUILD_TIMEOUT_S)
     except UnsupportedError as error:
         others = ", ".join(alternatives(case))
         raise UnsupportedError(f"{error}; variants that can: {others}" if others else str(error)) from error

@@ -124,6 +124,14 @@ class TestBadInput:
                 "--stage: found 'tild' (did you mean tiled?), expected one of ",
             ),
             (["flash", *SMALL, "--diff"], "--diff: expected --stage with one of "),
+            (
+                ["flash", *SMALL, "--stage", "object", "--diff"],
+                "--diff: 'object' is binary: show it without --diff; expected one of ",
+            ),
+            (
+                ["flash", *SMALL, "--stage", "assembly", "--diff"],
+                "--diff: 'assembly' is in another language than 'llvm-ir' before: show it without --diff; ",
+            ),
         ],
     )
     def test_is_one_line(self, capsys, arguments, expected):
@@ -163,7 +171,8 @@ class TestProblemOptions:
 
     def test_settings_go_to_the_variant_or_to_the_target(self, monkeypatch):
         _, others = self.problem_of(monkeypatch, "--set", "tile_q=16", "--set", "threads=2")
-        assert others == {"variant": "flash", "target": "cpu", "params": {"tile_q": 16}, "threads": 2}
+        assert (others["variant"], others["target"]) == ("flash", "cpu")
+        assert (others["params"], others["threads"]) == ({"tile_q": 16}, 2)
 
 
 class TestNamedSchedules:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from harness.__main__ import main
+from harness.bench.building.case_build import DEFAULT_BUILD_TIMEOUT_S
 from harness.ir_view.named_schedules import registry
 from harness.variants.schedule import Step
 
@@ -85,3 +86,10 @@ def test_what_is_there_before_a_crash_is_shown(capsys: pytest.CaptureFixture[str
 def test_a_build_without_stages_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     out, line = failure(capsys, "ir", "build-error", "--target", "numpy")
     assert (out, line) == ("", "error: 'linalg.generic' op expected 3 operands")
+
+
+def test_how_long_a_build_may_take_can_be_set(capsys: pytest.CaptureFixture[str]) -> None:
+    _, line = failure(capsys, "ir", "hang-build", "--target", "numpy", "--seq", "16", "--timeout", "1")
+    assert line.endswith("no answer within the limit of 1 s")
+    assert main(["ir", "--help"]) == 0
+    assert f"[default: {DEFAULT_BUILD_TIMEOUT_S:g}]" in capsys.readouterr().out
