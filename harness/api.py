@@ -108,6 +108,7 @@ def build(
     variant: str = "flash",
     target: str = "cpu",
     params: Mapping[str, ParameterValue] | None = None,
+    timeout_s: float | None = None,
     **target_options: ParameterValue,
 ) -> BuiltArtifact:
     """Build a problem in a worker process, or take it from the artifact cache.
@@ -118,6 +119,7 @@ def build(
         target: what for, see `harness list targets`; a chip may follow a colon, `cpu:avx2`.
         params: the variant's parameters, such as `tile_q`; what is left out has its default, or is chosen by
             the target.
+        timeout_s: seconds that the build may take, 600 if not given.
         **target_options: the target's options; for the CPU `threads`, an int or `"all"`.
 
     Raises:
@@ -126,7 +128,8 @@ def build(
         BuildError: the compiler refused, crashed or took too long.
     """
     _require("problem", problem, AttentionProblem, "an AttentionProblem")
-    return _built(complete_case(problem, variant, target, _mapping(params), target_options))
+    _require("timeout_s", timeout_s, float | int | None, "a number of seconds")
+    return _built(complete_case(problem, variant, target, _mapping(params), target_options), timeout_s)
 
 
 @with_arguments(CALL_FIELDS, OPERANDS)
@@ -355,13 +358,13 @@ def _executable(case: Case, executor: str | None) -> Executable:
     return executable if served == case else executable.of_lengths(case.problem)
 
 
-def _built(case: Case) -> BuiltArtifact:
+def _built(case: Case, timeout_s: float | None = None) -> BuiltArtifact:
     """Build a case; where its variant cannot, say which others can."""
     from harness.bench.building import case_build
     from harness.bench.building.support import alternatives
 
     try:
-        artifact, folder = case_build.build(case)
+        artifact, folder = case_build.build(case, timeout_s=timeout_s or case_build.DEFAULT_BUILD_TIMEOUT_S)
     except UnsupportedError as error:
         others = ", ".join(alternatives(case))
         raise UnsupportedError(f"{error}; variants that can: {others}" if others else str(error)) from error

@@ -140,7 +140,7 @@ def load(kind: str, name: str) -> Any:
 
 @contextmanager
 def guarded(kind: str, name: str, failure: str) -> Iterator[None]:
-    """Raise `PluginError` that names a plugin for whatever its own code raises in here."""
+    """Raise `PluginError` that names a plugin for what its code raises in here but the harness's errors."""
     try:
         yield
     except HarnessError:
@@ -153,6 +153,13 @@ def guarded(kind: str, name: str, failure: str) -> Iterator[None]:
 def asked(kind: str, name: str, what: str) -> AbstractContextManager[None]:
     """Return `guarded` around what a plugin is asked for, such as `what it supports`."""
     return guarded(kind, name, f"cannot say {what}")
+
+
+def require(variant_name: str, member: str, answer: object, expected: Any, wanted: str = "") -> None:
+    """Raise `PluginError` for what a variant's member must not answer."""
+    if not isinstance(answer, expected):
+        found, wanted = type(answer).__name__, wanted or expected.__name__
+        raise PluginError(f"variant {variant_name!r}: {member}: found {found}, expected {wanted}")
 
 
 def _declared(kind: str, name: str) -> str:

@@ -25,9 +25,10 @@ os.environ["CUDA_VISIBLE_DEVICES"] = os.environ["HIP_VISIBLE_DEVICES"] = ""
 os.environ["OCL_ICD_VENDORS"] = "/nonexistent"
 """The tests expect no device: what they build is executed by the emulator, also where there is one."""
 
+case_build.PATIENCE_S = 3600.0
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
-"""No example fails since it takes long: a busy machine is no fault of the code."""
+"""No example fails since it takes long, and no build tells of it: a busy machine is no fault of the code."""
 
 EXAMPLE_PLUGIN = Path(__file__).parent / "example_plugin"
 
@@ -100,7 +101,7 @@ def example_plugin(example_site: Path, tmp_path_factory: pytest.TempPathFactory)
 def built_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """What `harness.build` and `harness.attention` build is built in this process: no worker starts."""
 
-    def build(case: Case) -> tuple[Artifact, Path]:
+    def build(case: Case, **limits: float) -> tuple[Artifact, Path]:
         built = case_build.build_case(case, ArtifactCache())
         return built.artifact, built.folder
 

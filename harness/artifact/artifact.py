@@ -10,6 +10,7 @@ from harness.artifact.bound_call import Executable
 from harness.artifact.ranks import RanksExecutable
 from harness.artifact.wrapped import PaddedExecutable, PagedExecutable
 from harness.codegen.bounds.loop_model import LoopModel
+from harness.plugins import require
 from harness.problem.case import Case, ParameterValue
 from harness.problem.padding import padded_problem
 from harness.problem.ranks import problem_of_rank
@@ -158,4 +159,5 @@ class Artifact(FrozenModel):
             batch = self.case.model_copy(update={"problem": padded_problem(problem)})
             return PaddedExecutable(load(self.model_copy(update={"case": batch}), folder), problem)
         executable: Executable = load(self, folder)
+        require(self.case.variant, f"loader {self.loader}", executable, Executable)
         return executable if self.page_size is None else PagedExecutable(executable, problem, self.page_size)

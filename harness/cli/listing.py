@@ -38,7 +38,7 @@ def stages() -> Iterator[Entry]:
             except HarnessError as error:
                 yield name, str(error)
     for name, schedule in SCHEDULES.items():
-        yield from _stages(f"schedule:{name}", (PAYLOAD, *schedule.steps))
+        yield from _stages(f"schedule:{name}", (PAYLOAD, *schedule.steps()))
 
 
 def _stages(owner: str, declared: Iterable[object]) -> Iterator[Entry]:

@@ -46,6 +46,12 @@ def ir(
         Path | None,
         path_option("FILE", "Write the output of --stage there, such as the bytes of the stage object."),
     ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", min=1, help="How long the build may take.  [default: 600]", show_default=False
+        ),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -72,13 +78,16 @@ def ir(
     title = variant
     try:
         if is_schedule(variant):
-            others = [*(["target"] if target != "cpu" else []), *(["bounds"] if bounds else []), *context.obj]
+            own = {"target": target != "cpu", "bounds": bounds, "timeout": timeout is not None}
+            others = [*(name for name, is_set in own.items() if is_set), *context.obj]
             subject = schedule_subject(variant, settings or [], others)
         else:
-            params, target_options = settings_of(settings or [], variant, target)
+            params, options = settings_of(settings or [], variant, target)
             problem = problem_of(context.obj)
             title = f"{variant} · {target} · {problem.describe()}"
-            built = build(problem, variant=variant, target=target, params=params, **target_options)
+            built = build(
+                problem, variant=variant, target=target, params=params, timeout_s=timeout, **options
+            )
             if bounds:
                 typer.echo(bounds_text(built, other_options=bool(stage or diff or counts or out)))
                 return

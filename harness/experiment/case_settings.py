@@ -30,7 +30,7 @@ OPEN = "none"
 
 
 def settings_model(kind: str, name: str) -> type[BaseModel]:
-    """Return the model of a variant's parameters or a target's options."""
+    """Return the model of a variant's parameters or a target's options; raises `InputError` for no plugin."""
     model: type[BaseModel] = getattr(plugins.load(kind, name), plugins.SETTINGS[kind])
     return model
 
@@ -100,7 +100,7 @@ def complete_case(
     params: Mapping[str, Any],
     target_options: Mapping[str, Any],
 ) -> Case:
-    """Return the case of these settings and, for what is not set, the defaults."""
+    """Return the case of these settings and the defaults; raises `InputError` for a setting that is wrong."""
     plugins.check_name("variant", variant)
     plugins.check_target(target)
     return Case(

@@ -1,6 +1,7 @@
 """What `harness ir` prints."""
 
 import difflib
+import itertools
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -109,12 +110,19 @@ def difference(previous: StageOutput, stage: StageOutput) -> str:
 
 
 def _print_difference(console: Console, stages: Sequence[StageOutput], chosen: int | None) -> None:
-    names = ", ".join(stage.name for stage in stages[1:])
+    pairs = itertools.pairwise(stages)
+    names = ", ".join(after.name for before, after in pairs if after.is_comparable_with(before))
     if chosen is None:
         raise InputError(f"--diff: expected --stage with one of {names}")
+    stage = stages[chosen]
     if chosen == 0:
-        raise InputError(f"--diff: {stages[0].name!r} is the first stage; expected one of {names}")
-    text = difference(stages[chosen - 1], stages[chosen])
+        raise InputError(f"--diff: {stage.name!r} is the first stage; expected one of {names}")
+    if not stage.is_comparable_with(stages[chosen - 1]):
+        why = (
+            "binary" if stage.text is None else f"in another language than {stages[chosen - 1].name!r} before"
+        )
+        raise InputError(f"--diff: {stage.name!r} is {why}: show it without --diff; expected one of {names}")
+    text = difference(stages[chosen - 1], stage)
     if console.is_terminal:
         console.print(Syntax(text, "diff", theme=THEME, background_color="default"), soft_wrap=True)
     else:

@@ -81,9 +81,13 @@ class StageOutput:
         pattern = INSTRUCTIONS.get(self.language)
         return Counter() if pattern is None else Counter(pattern.findall(self.text))
 
+    def is_comparable_with(self, previous: "StageOutput") -> bool:
+        """Whether both are text, in one language."""
+        return self.language is previous.language and self.text is not None
+
     def changes_from(self, previous: "StageOutput") -> Counter[str] | None:
         """Return how many of each operation there are more, or fewer; None between two languages."""
-        if self.language is not previous.language or self.text is None:
+        if not self.is_comparable_with(previous):
             return None
         names = self.operations.keys() | previous.operations.keys()
         changes = {name: self.operations[name] - previous.operations[name] for name in names}

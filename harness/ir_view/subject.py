@@ -11,7 +11,14 @@ from harness.codegen.costs.costs import Costs
 from harness.ir_view.request import sizes_of
 from harness.ir_view.stage_costs import count_stage, stage_costs
 from harness.ir_view.stage_output import Language, StageOutput, stage_outputs
-from harness.system.errors import BuildError, HarnessError, InputError, one_line, stages_of
+from harness.system.errors import (
+    BuildError,
+    HarnessError,
+    InputError,
+    UnsupportedError,
+    one_line,
+    stages_of,
+)
 from harness.system.validation import suggestion, unknown_name
 
 if TYPE_CHECKING:
@@ -82,6 +89,7 @@ def failed_subject(title: str, error: HarnessError) -> Subject:
 
 def schedule_subject(name: str, settings: Sequence[str], other_options: Sequence[str] = ()) -> Subject:
     """Return the stages of a named schedule of a small problem, whose sizes are settings `SIZE=NUMBER`."""
+    from harness.codegen.rewrites.errors import RewriteRefusedError
     from harness.ir_view.named_schedules.registry import SCHEDULES
 
     name = name.removeprefix(PREFIX)
@@ -93,7 +101,8 @@ def schedule_subject(name: str, settings: Sequence[str], other_options: Sequence
         try:
             record = schedule.record_stages(**sizes)
         except Exception as error:
-            failure = BuildError(f"schedule {name}: {one_line(error)}")
+            kind = UnsupportedError if isinstance(error, RewriteRefusedError | InputError) else BuildError
+            failure = kind(f"schedule {name}: {one_line(error)}")
             failure.stages = stages_left_in(folder)
             raise failure from error
     shown = " ".join(f"{key}={value}" for key, value in {**schedule.sizes, **sizes}.items())

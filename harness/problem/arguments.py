@@ -32,7 +32,7 @@ CALL_FIELDS = {name: field for name, field in problem_fields().items() if name n
 
 
 def as_array(name: str, operand: ArrayLike) -> np.ndarray:
-    """Return an operand as a NumPy array, without a copy."""
+    """Return an operand as a NumPy array, without a copy; raises `InputError` for what is none."""
     if isinstance(operand, np.ma.MaskedArray):
         raise InputError(f"{name}: found a masked array, expected one without a mask of its own")
     if isinstance(operand, np.ndarray):

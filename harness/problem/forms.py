@@ -27,7 +27,7 @@ class Form:
     fields: Mapping[str, Any]
 
     def problem(self, needed: Mapping[str, Any] = MappingProxyType({})) -> AttentionProblem:
-        """Return the problem that asks for the form."""
+        """Return the problem of the form; raises `ValidationError` where `needed` contradicts it."""
         return AttentionProblem.model_validate({**PLAIN, **needed, **self.fields})
 
     @cached_property

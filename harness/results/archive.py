@@ -54,7 +54,7 @@ def write_archive(run: Path, file: Path) -> None:
 
 
 def unpacked(file: Path) -> Path:
-    """Return the folder of an archive's run, unpacked into the cache; once, while it is there as it was."""
+    """Return the folder of an archive's run, unpacked into the cache; raises `InputError` for none."""
     try:
         store, key = FolderStore((cache_root() / UNPACKED).absolute()), file_digest(file)
         folder = store.find(key) or store.store(key, partial(_unpack, file))

@@ -97,6 +97,9 @@ class UnsupportedError(HarnessError):
 class TileSizeError(UnsupportedError):
     """A target has no form of tiles of these sizes."""
 
+    size: int | None = None
+    """That of a tile in the kernels that the target has got."""
+
 
 class PluginError(HarnessError):
     """A plugin cannot be imported or made, or is not what its entry point declares; the message says why."""

@@ -1,9 +1,10 @@
 """Variants whose code this harness generates: a payload, a schedule, and a target to compile for."""
 
 import itertools
+import re
 import time
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 from pydantic import Field
 
 from harness.artifact.artifact import Artifact
+from harness.plugins import require
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.capacity import of_capacity
 from harness.problem.case import Case, ParameterValue
@@ -43,6 +45,10 @@ class Kernels:
     record: StageRecord
 
 
+STEP_NAME = re.compile(r"\w[\w.+-]*", re.ASCII)
+"""Of a step, which names a stage and its file."""
+
+
 class TileParameters(Parameters):
     """Tile sizes and the order of tiles; what is not set is chosen by the target."""
 
@@ -55,13 +61,6 @@ class TileParameters(Parameters):
     grid_order: GridOrder | None = None
     """How the points of a grid are numbered, which is how they start: `longest-first`, where the length of
     their loops depends on the point, as under a causal mask; `row-major`, head by head."""
-
-
-def require(case: Case, member: str, answer: object, expected: type) -> None:
-    """Raise `PluginError` for what a variant's member must not answer."""
-    if not isinstance(answer, expected):
-        found, wanted = type(answer).__name__, expected.__name__
-        raise PluginError(f"variant {case.variant!r}: {member}: found {found}, expected {wanted}")
 
 
 def _shifted(power: int) -> Step:
@@ -84,12 +83,30 @@ def _kept_maxima(slack: int) -> Step:
     )
 
 
+def _steps_of(variant_name: str, answer: object, others: Iterable[object]) -> list[Step]:
+    """Return the steps of a schedule beside `others`, all that a build has; raises `PluginError` for none."""
+    require(variant_name, "schedule", answer, Iterable, "a list of Step")
+    steps: list[Step] = [*answer]  # type: ignore[misc]
+    for step in steps:
+        require(variant_name, "schedule", step, Step)
+        require(variant_name, f"schedule: step {step.name!r}", step.rewrite, Callable, "a function")
+    names = [getattr(stage, "name", stage) for stage in (*others, *steps)]
+    for step in steps:
+        if not STEP_NAME.fullmatch(str(step.name)) or names.count(step.name) > 1:
+            expected = "a name that no other stage has, of letters, digits, '_', '.', '+' and '-'"
+            raise PluginError(f"variant {variant_name!r}: schedule: step {step.name!r}: expected {expected}")
+    return steps
+
+
 @contextmanager
-def _failing_for(tiles: Mapping[str, int]) -> Iterator[None]:
-    """Raise `BuildError` for tiles that a target does not have and the variant itself has chosen."""
+def _failing_for(tiles: Mapping[str, int], record: StageRecord) -> Iterator[None]:
+    """Raise `BuildError` for tiles that a target does not have and the variant, or a step, has chosen."""
     try:
         yield
     except TileSizeError as error:
+        step = None if error.size is None else record.maker_of(error.size)
+        if step is not None:
+            raise BuildError(f'step "{step}" makes tiles of {error.size}: {error}') from error
         if not tiles:
             raise
         words = ", ".join(f"{name}={size}" for name, size in tiles.items())
@@ -155,7 +172,7 @@ class GeneratedVariant(Variant):
         first, steps = self._way(self.computed(case), tiling)
         with raised_in(f'step "{first.name}"'):
             module = self.payload(tiling)
-        require(case, "payload", module, ir.Module)
+        require(case.variant, "payload", module, ir.Module)
         if record is not None:
             record.note(first.name, started, module)
         apply(steps, module, record)
@@ -178,12 +195,12 @@ class GeneratedVariant(Variant):
         """Return the stage that a case begins with, and the steps from there to its kernels."""
         from harness import plugins
 
-        if plugins.target(case.target).tiles_keys(case):
+        target = plugins.target(case.target)
+        if target.tiles_keys(case):
             return INITIAL, self.outer_schedule(case, tiling)
         with plugins.asked("variant", case.variant, "its steps (schedule)"):
-            steps = list(self.schedule(tiling, self._parameters(case)))
-        for step in steps:
-            require(case, "schedule", step, Step)
+            answer = self.schedule(tiling, self._parameters(case))
+        steps = _steps_of(case.variant, answer, (PAYLOAD, *target.stages))
         if tiling.probability_shift:
             steps.insert(0, _shifted(tiling.probability_shift))
         if tiling.maximum_slack:
@@ -234,17 +251,20 @@ class GeneratedVariant(Variant):
     def _executed_of_build(self, case: Case, kernels: Kernels) -> int:
         """Return them of kernels that were just made.
 
-        Raises `BuildError` for kernels that the last step leaves unfinished.
+        Raises `BuildError` for kernels that the last step leaves unfinished, `PluginError` without a grid.
         """
         from harness.codegen.costs.costs import NotCountable
 
+        last, text = list(kernels.record.texts.items())[-1]
+        after = f'after the last step, "{last}"'
         try:
-            return self._executed(case, kernels.module)
+            executed = self._executed(case, kernels.module)
         except NotCountable as error:
-            last = list(kernels.record.texts)[-1]
-            raise BuildError(
-                f'after the last step, "{last}": {error}; expected kernels of upstream dialects, in loops'
-            ) from error
+            raise BuildError(f"{after}: {error}; expected kernels of upstream dialects, in loops") from error
+        if "scf.forall" not in text:
+            found = f"found no grid {after}, expected kernels that are an scf.forall each"
+            raise PluginError(f"variant {case.variant!r}: schedule: {found}")
+        return executed
 
     def build(self, case: Case, key: str, folder: Path) -> Artifact:
         """Generate the kernels and let the target compile them."""
@@ -256,7 +276,7 @@ class GeneratedVariant(Variant):
         record, resolved = kernels.record, self.resolved(own)
         tiles = self._own_tiles(own, record.tiles)
         compiled = resolved.model_copy(update={"params": {**resolved.params, **tiles}})
-        with current(kernels.context), _failing_for(tiles):
+        with current(kernels.context), _failing_for(tiles, record):
             executed = self._executed_of_build(own, kernels)
             artifact = target.compile(kernels.module, compiled, key, folder, flops_executed=executed)
         made = {name: size for name, size in tiles.items() if resolved.params.get(name) != size}
@@ -295,7 +315,9 @@ class GeneratedVariant(Variant):
 
         of_target = sizes_for(case)
         with plugins.asked("variant", case.variant, "its tiles (tile_sizes)"):
-            return SIZES.validate_python(self.tile_sizes(case, of_target))
+            sizes = self.tile_sizes(case, of_target)
+            require(case.variant, "tile_sizes", sizes, TileSizes)
+            return SIZES.validate_python(sizes)
 
     def _own_tiles(self, case: Case, made: Mapping[str, int]) -> dict[str, int]:
         """Return the sizes that neither the case nor its target has chosen for tiles, by parameter.

@@ -1,6 +1,7 @@
 """Schedules: the named steps by which a variant turns its payload into tiled kernels."""
 
 import importlib
+import re
 import time
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
@@ -47,6 +48,12 @@ class StageRecord:
         seconds = self.seconds[name] = time.perf_counter() - started
         text = self.texts[name] = str(module)
         reached_stages.leave(ReachedStage(name=name, suffix="mlir", text=text, seconds=seconds))
+
+    def maker_of(self, size: int) -> str | None:
+        """Return the first step with a dimension of this size in the IR; None where the payload has one."""
+        is_there = re.compile(rf"[<x]{size}x").search
+        first = next((name for name, text in self.texts.items() if is_there(text)), None)
+        return None if first == next(iter(self.texts)) else first
 
 
 _MADE: ContextVar[dict[str, int] | None] = ContextVar("made", default=None)

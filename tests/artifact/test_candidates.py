@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.artifact.artifact import Artifact, Candidate, StaticMetrics
-from harness.artifact.bound_call import Sample
+from harness.artifact.bound_call import Executable, Sample
 from harness.artifact.candidates import fastest_candidate
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
@@ -14,13 +14,13 @@ from harness.targets.gpu.driver import DeviceError
 CASE = Case(problem=AttentionProblem(heads=1, seq_q=8, head_dim=8), variant="triton", target="cuda:sm_80")
 
 
-class TimedCode:
+class TimedCode(Executable):
     """An executable, and a call of it, that takes some time."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
 
-    def bind(self, inputs: object) -> "TimedCode":
+    def bind(self, inputs: object) -> "TimedCode":  # type: ignore[override]
         return self
 
     def run(self) -> None:

@@ -124,6 +124,14 @@ class TestBadInput:
                 "--stage: found 'tild' (did you mean tiled?), expected one of ",
             ),
             (["flash", *SMALL, "--diff"], "--diff: expected --stage with one of "),
+            (
+                ["flash", *SMALL, "--stage", "object", "--diff"],
+                "--diff: 'object' is binary: show it without --diff; expected one of ",
+            ),
+            (
+                ["flash", *SMALL, "--stage", "assembly", "--diff"],
+                "--diff: 'assembly' is in another language than 'llvm-ir' before: show it without --diff; ",
+            ),
         ],
     )
     def test_is_one_line(self, capsys, arguments, expected):
@@ -163,7 +171,8 @@ class TestProblemOptions:
 
     def test_settings_go_to_the_variant_or_to_the_target(self, monkeypatch):
         _, others = self.problem_of(monkeypatch, "--set", "tile_q=16", "--set", "threads=2")
-        assert others == {"variant": "flash", "target": "cpu", "params": {"tile_q": 16}, "threads": 2}
+        assert (others["variant"], others["target"]) == ("flash", "cpu")
+        assert (others["params"], others["threads"]) == ({"tile_q": 16}, 2)
 
 
 class TestNamedSchedules:
@@ -184,7 +193,7 @@ class TestNamedSchedules:
     def test_options_of_the_problem_are_refused(self, capsys, options, named):
         assert error_line(capsys, "ir", "flash-kv-outer", *options) == (
             f"{named}: a schedule takes only --set SIZE=NUMBER; "
-            "sizes of flash-kv-outer: batch, heads, seq_q, seq_kv, head_dim"
+            "sizes of flash-kv-outer: batch, heads, seq_q, seq_kv, head_dim, tile_batch, tile_q, tile_kv"
         )
 
     def test_a_bad_size_is_one_line(self, capsys):

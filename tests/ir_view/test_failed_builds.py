@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from harness.__main__ import main
+from harness.bench.building.case_build import DEFAULT_BUILD_TIMEOUT_S
 from harness.ir_view.named_schedules import registry
 from harness.variants.schedule import Step
 
@@ -62,8 +63,11 @@ def test_a_schedule_shows_the_stages_before_the_step_that_failed(
         raise ValueError("no such loop")
 
     schedule = registry.SCHEDULES["flash-kv-outer"]
-    steps = (*schedule.steps[:2], Step("broken", "", refuse), *schedule.steps[2:])
-    monkeypatch.setitem(registry.SCHEDULES, "flash-kv-outer", replace(schedule, steps=steps))
+    own = schedule.steps()
+    steps = (*own[:2], Step("broken", "", refuse), *own[2:])
+    monkeypatch.setitem(
+        registry.SCHEDULES, "flash-kv-outer", replace(schedule, steps_of=lambda **tiles: steps)
+    )
     out, line = failure(capsys, "ir", "flash-kv-outer")
     assert [cells(out, name)[0] for name in ("payload", steps[0].name, steps[1].name)] == ["1", "2", "3"]
     assert line == 'schedule flash-kv-outer: in step "broken": ValueError: no such loop'
@@ -82,3 +86,10 @@ def test_what_is_there_before_a_crash_is_shown(capsys: pytest.CaptureFixture[str
 def test_a_build_without_stages_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     out, line = failure(capsys, "ir", "build-error", "--target", "numpy")
     assert (out, line) == ("", "error: 'linalg.generic' op expected 3 operands")
+
+
+def test_how_long_a_build_may_take_can_be_set(capsys: pytest.CaptureFixture[str]) -> None:
+    _, line = failure(capsys, "ir", "hang-build", "--target", "numpy", "--seq", "16", "--timeout", "1")
+    assert line.endswith("no answer within the limit of 1 s")
+    assert main(["ir", "--help"]) == 0
+    assert f"[default: {DEFAULT_BUILD_TIMEOUT_S:g}]" in capsys.readouterr().out

@@ -13,6 +13,7 @@ from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.system.errors import BuildError, PluginError, UnsupportedError
 from harness.targets.base import TileSizes
+from harness.variants import attention_schedule
 from harness.variants.base import Parameters
 from harness.variants.flash import Flash
 from harness.variants.generated import TileParameters
@@ -81,14 +82,62 @@ def test_tiles_that_the_target_cannot_have_are_the_failure_of_who_chose_them(
         Flash().build(asked, "key", tmp_path)
 
 
+class Peels(Flash):
+    """Lets keys that fill no tile follow after the loop."""
+
+    def schedule(self, tiling: Tiling, parameters: TileParameters) -> list[Step]:
+        def tile(module: object) -> None:
+            attention_schedule.tile_keys(module, tiling, peels_rest=True)  # type: ignore[arg-type]
+
+        steps = super().schedule(tiling, parameters)
+        return [replace(step, rewrite=tile) if step.name == "key-loop" else step for step in steps]
+
+
+def test_tiles_of_a_step_that_the_target_cannot_have_name_the_step(tmp_path: Path) -> None:
+    problem = PROBLEM.model_copy(update={"seq_q": 77, "seq_kv": 77})
+    case = Case(problem=problem, variant="own", target="cuda:sm_80")
+    with pytest.raises(BuildError, match=r'step "key-loop" makes tiles of 13: .* take multiples of 32'):
+        Peels().build(case, "key", tmp_path)
+
+
 @pytest.mark.parametrize(
     ("member", "given", "found"),
     [
-        ("tile_sizes", lambda self, case, preferred: (32, 16), r"tile_sizes\).*TileSizes"),
+        ("tile_sizes", lambda self, case, preferred: (32, 16), "tile_sizes: found tuple, expected TileSizes"),
         (
             "schedule",
             lambda self, tiling, parameters: [lambda module: None],
             "schedule: found function, expected Step",
+        ),
+        (
+            "schedule",
+            lambda self, tiling, parameters: None,
+            "schedule: found NoneType, expected a list of Step",
+        ),
+        (
+            "schedule",
+            lambda self, tiling, parameters: [Step("grid", "", None)],  # type: ignore[arg-type]
+            "schedule: step 'grid': found NoneType, expected a function",
+        ),
+        (
+            "schedule",
+            lambda self, tiling, parameters: [Step("key loop", "", print)],
+            "schedule: step 'key loop': expected a name that no other stage has, of letters",
+        ),
+        (
+            "schedule",
+            lambda self, tiling, parameters: [Step("../tiled", "", print)],
+            r"schedule: step '\.\./tiled': expected a name that no other stage has, of letters",
+        ),
+        (
+            "schedule",
+            lambda self, tiling, parameters: [Step("grid", "", print), Step("grid", "", print)],
+            "schedule: step 'grid': expected a name that no other stage has",
+        ),
+        (
+            "schedule",
+            lambda self, tiling, parameters: [Step("bufferized", "", print)],
+            "schedule: step 'bufferized': expected a name that no other stage has",
         ),
         ("payload", lambda self, tiling: "module {}", "payload: found str, expected Module"),
         ("parameters", Parameters, "parameters: found Parameters, expected a subclass of TileParameters"),

@@ -1,5 +1,8 @@
 """Building a case: its content key, the artifact cache, and the artifact's folder."""
 
+import threading
+import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -22,13 +25,17 @@ from harness.system.errors import (
     StorageError,
     UnsupportedError,
 )
+from harness.system.printable import printable
 from harness.system.status import Status
+from harness.system.storage.streams import tell
 from harness.system.validation import shown
 from harness.targets.answers import device_of
 from harness.targets.base import TargetOptions
 from harness.targets.executors import chosen_here
 
 DEFAULT_BUILD_TIMEOUT_S = 600.0
+PATIENCE_S = 8.0
+"""How long a build may take without a word."""
 
 
 def key_request(life: Life, case: Case) -> KeyFound:
@@ -53,7 +60,7 @@ def find_key(case: Case) -> KeyFound:
 
     The key changes with the source IR, the case but for lengths that are data of a call, the versions of the
     tools, the code of this package and of the plugins (`harness.artifact.code_digests`), and the device, and
-    with nothing else.
+    with nothing else.  Raises `UnsupportedError` with the reason of the variant, `PluginError` or `InputError`.
     """
     plugins.check_name("variant", case.variant)
     plugins.check_name("target", plugins.name_of(case.target))
@@ -67,9 +74,11 @@ def find_key(case: Case) -> KeyFound:
     device = device_of(case)
     code = code_digests([OWN_PACKAGE])
     code |= code_of_plugin("variant", case.variant) | code_of_plugin("target", target_name)
+    source = variant.source(capacity)
+    plugins.require(case.variant, "source", source, str)
     key = digest(
         {
-            "source": variant.source(capacity),
+            "source": source,
             "case": capacity.model_dump(mode="json"),
             "tools": _tool_versions("target", target_name) | _tool_versions("variant", case.variant),
             "code": code,
@@ -140,7 +149,6 @@ def build(
     *,
     cache_root: Path | None = None,
     timeout_s: float = DEFAULT_BUILD_TIMEOUT_S,
-    memory_gb: float | None = None,
 ) -> tuple[Artifact, Path]:
     """Build a case in a worker process and return its artifact and the folder that holds it.
 
@@ -149,16 +157,28 @@ def build(
     """
     plugins.check_name("variant", case.variant)
     plugins.check_target(case.target)
-    with scratch_folder() as stages, WorkerProcess(memory_gb=memory_gb) as worker:
+    with scratch_folder() as stages, WorkerProcess() as worker:
         root = cache_root and cache_root.absolute()
         request = partial(build_request, case=case, cache_root=root, stages=stages)
+        slow = tell_if_slow(case, "build", timeout_s, lambda line: tell(f"harness: {printable(line)}"))
         try:
             built = worker.request(request, timeout_s)
         except WorkerFailure as failure:
             error = _as_error(case, failure)
             error.stages = stages_left_in(stages)
             raise error from failure
+        finally:
+            slow.cancel()
     return built.artifact, built.folder
+
+
+def tell_if_slow(case: Case, phase: str, limit_s: float, tell: Callable[[str], object]) -> threading.Timer:
+    """Tell of a build that goes on, unless whoever has seen its end cancels what is returned."""
+    line = f"{phase}: {case.describe()}, since {time.strftime('%H:%M:%S')}, for at most {limit_s:g} s"
+    timer = threading.Timer(PATIENCE_S, tell, [line])
+    timer.daemon = True
+    timer.start()
+    return timer
 
 
 def target_options(target: str, values: dict[str, ParameterValue]) -> TargetOptions:

@@ -1,5 +1,6 @@
 """A few persistent workers that compute keys and build cases; a worker that dies is replaced."""
 
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -7,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from harness.artifact.code_digests import code_digests, require_same_code
-from harness.bench.building.case_build import build_request, key_request
+from harness.bench.building.case_build import build_request, key_request, tell_if_slow
 from harness.bench.row_maker import CaseRecord
 from harness.bench.workers.process import DEATH_POLL_S, WorkerFailure, WorkerProcess
 from harness.bench.workers.protocol import Built, KeyFound, Request
@@ -34,17 +35,19 @@ class BuildPool:
         cache_root: Path | None = None,
         while_waiting: Callable[[], None] = lambda: None,
         sources: Sequence[Path] = (),
+        tell: Callable[[str], None] = lambda line: None,
     ) -> None:
-        """Start nothing yet: workers come with the first requests."""
+        """Start nothing yet: workers come with the first requests; `tell` hears of those that take long."""
         self._jobs = jobs
         self._timeout_s = timeout_s
         self._memory_gb = memory_gb
         self._cache_root = cache_root
         self._while_waiting = while_waiting
         self._sources = sources
+        self._tell = tell
         self._idle: list[WorkerProcess] = []
-        self._busy: dict[WorkerProcess, tuple[CaseRecord, float]] = {}
-        """What each is asked about, and since when."""
+        self._busy: dict[WorkerProcess, tuple[CaseRecord, float, threading.Timer]] = {}
+        """What each is asked about, since when, and what tells of it."""
 
     def find_keys(
         self, records: Iterable[CaseRecord], on_start: OnStart
@@ -77,6 +80,8 @@ class BuildPool:
 
     def close(self) -> None:
         """Kill all workers."""
+        for _, _, slow in self._busy.values():
+            slow.cancel()
         for worker in [*self._idle, *self._busy]:
             worker.close()
         self._idle.clear()
@@ -99,7 +104,8 @@ class BuildPool:
                 record, phase, request = waiting.popleft()
                 on_start(record.case, phase)
                 worker, started = self._living_worker(), time.perf_counter()
-                self._busy[worker] = record, started
+                slow = tell_if_slow(record.case, phase, self._timeout_s, self._tell)
+                self._busy[worker] = record, started, slow
                 worker.send(request, self._timeout_s)
             yield from self._finished()
 
@@ -124,7 +130,8 @@ class BuildPool:
             if worker.fileno() in ready or not worker.alive or worker.time_left == 0
         ]
         for worker in over:
-            record, started = self._busy.pop(worker)
+            record, started, slow = self._busy.pop(worker)
+            slow.cancel()
             answer: KeyFound | Built | WorkerFailure
             try:
                 answer = worker.receive()

@@ -1,6 +1,7 @@
 """What a variant's code returns from a build, checked: a plugin's mistake says which field it is in."""
 
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -14,11 +15,10 @@ from harness.variants.base import Variant
 CHOSEN: TypeAdapter[dict[str, ParameterValue]] = TypeAdapter(dict[str, ParameterValue])
 
 
-def returned_artifact(variant: Variant, case: Case, returned: object, folder: Path) -> Artifact:
+def returned_artifact(variant: Variant, case: Case, returned: Any, folder: Path) -> Artifact:
     """Return the artifact that a variant's `build` has returned, with what the variant chose for the case."""
     owner = f"variant {case.variant!r}: build: "
-    if not isinstance(returned, Artifact):
-        raise PluginError(f"{owner}found {shown(returned)}, expected an Artifact")
+    plugins.require(case.variant, "build", returned, Artifact)
     try:  # a copy with changed fields was not validated
         artifact = Artifact.model_validate(returned.model_dump(warnings=False))
     except ValidationError as error:

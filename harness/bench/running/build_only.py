@@ -21,7 +21,7 @@ def build_only(
 ) -> list[tuple[CaseRecord, Result]]:
     """Build up to `jobs` cases at a time; return what became of each, and its row, in the plan's order."""
     limits = experiment.limits
-    builders = BuildPool(jobs, limits.build_timeout_s, limits.memory_gb)
+    builders = BuildPool(jobs, limits.build_timeout_s, limits.memory_gb, tell=observer.slow)
     rows = RowMaker(experiment.name, "", experiment.command_words, "build")
     built: dict[str, tuple[CaseRecord, Result]] = {}
     observer.planned(len(cases))

@@ -16,6 +16,7 @@ from harness.bench.building.case_build import read_artifact
 from harness.bench.running.output_check import OutputCheck, outputs_of
 from harness.bench.workers.protocol import Life
 from harness.oracle.expected import Expected, Verdict
+from harness.plugins import require
 from harness.problem.case import Case
 from harness.problem.changing_inputs import ChangingInputs, change_operands
 from harness.problem.inputs import Inputs, guarded, make_inputs
@@ -163,7 +164,9 @@ def change_inputs(life: Life, number: int, seed: int, operands: int = 0) -> None
 
 def _bind(life: Life, code: LoadedCode, inputs: Inputs, changing: ChangingInputs | None) -> None:
     bound = _digests(inputs)
-    life.keep(CheckedCall(code.executable.bind(inputs), changing, bound))
+    call = code.executable.bind(inputs)
+    require(code.artifact.case.variant, "bind", call, BoundCall)
+    life.keep(CheckedCall(call, changing, bound))
 
 
 def _digests(inputs: Inputs) -> dict[str, tuple[weakref.ref[np.ndarray], str]]:

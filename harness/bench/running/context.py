@@ -101,6 +101,7 @@ class RunContext:
             self.settings.cache_root,
             while_waiting=self.ending.require_none,
             sources=self.settings.sources,
+            tell=self.observer.slow,
         )
 
     @cached_property

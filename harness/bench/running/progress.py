@@ -43,6 +43,9 @@ class Observer:
     def started(self, case: Case, phase: str) -> None:
         """A case enters a phase: plan, build, check or time."""
 
+    def slow(self, text: str) -> None:
+        """A build takes long: of which case, since when, and what its limit is."""
+
     def finished(self, case: Case, result: Result) -> None:
         """A case's row is final."""
 
@@ -115,6 +118,10 @@ class PlainObserver(Observer):
         self._total = total
         self._reasons.planned(total)
         self._write(f"{total} case{'' if total == 1 else 's'}")
+
+    def slow(self, text: str) -> None:
+        """Write the text; a live display shows the case at hand anyway."""
+        self._write(text)
 
     def finished(self, case: Case, result: Result) -> None:
         """Write the case's line."""

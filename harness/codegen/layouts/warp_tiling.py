@@ -195,5 +195,7 @@ def _banded(fragment: Layout, rows: int, columns: int, warps: int) -> Layout:
 
 def _fragments(size: int, unit: int, what: str) -> int:
     if size % unit:
-        raise TileSizeError(f"a tile has {size} {what}; warps and instruction take multiples of {unit}")
+        error = TileSizeError(f"a tile has {size} {what}; warps and instruction take multiples of {unit}")
+        error.size = size
+        raise error
     return size // unit

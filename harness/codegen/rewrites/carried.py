@@ -61,6 +61,8 @@ def carried_tensors(
             _check_known_in_tiles(value, running)
             initial = _own_place(value) or b.empty_like(value)
             tensors.append(_carried(value, _tags_of(plan, value, stop), initial, is_root_result=False))
+    if plan.options.carries_whole:
+        tensors.sort(key=lambda each: each.is_root_result)  # statistics first, as forms are printed
     for each in tensors:
         if each.is_exported:
             _check_scope(plan, each.original)

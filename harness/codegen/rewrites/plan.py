@@ -33,6 +33,9 @@ class TileOptions:
     lengths: Mapping[int, ir.Value] = field(default_factory=dict)
     """Lengths of loops that are known only at run time, between a tile's and the loop's: the last tile is
     moved back to end there."""
+    carries_whole: bool = False
+    """Every loop carries all results and statistics whole: tiles are sliced and inserted innermost, as forms
+    are printed.  Else loops outside all reductions carry results alone, and those inside only tiles."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +46,9 @@ class TilingPlan:
     sizes: tuple[int, ...]
     """One for each loop of the operation, 0 for no loop; none larger than the length."""
     parallel: tuple[int, ...]
-    """Loops outside the first reduction loop, outermost first; all are parallel."""
+    """Loops that carry results only, outside the first reduction loop, outermost first; all are parallel."""
     inner: tuple[int, ...]
-    """The first reduction loop and all inside it, outermost first."""
+    """The first reduction loop and all inside it, outermost first; with `carries_whole` all loops."""
     options: TileOptions
 
     @property
@@ -85,7 +88,8 @@ def planned(
         )
     sizes = tuple(min(size, view.length(loop)) if size else 0 for loop, size in enumerate(tile_sizes))
     loops = tuple(loop for loop in order if sizes[loop])
-    first = next((n for n, loop in enumerate(loops) if view.is_reduction[loop]), len(loops))
+    inner = (n for n, loop in enumerate(loops) if options.carries_whole or view.is_reduction[loop])
+    first = next(inner, len(loops))
     plan = TilingPlan(view, sizes, loops[:first], loops[first:], options)
     _check_grid(plan)
     _check_reductions(plan)

@@ -30,17 +30,18 @@ from harness.variants.attention_schedule import (
 from harness.variants.schedule import PAYLOAD, StageRecord, Step, apply, import_rewrites
 
 SLIDES = "slides Linalg Fusion Enhancement"
+POST = "forum post Transformations on Linalg on Tensors"
 
 SMALL = {"batch": 2, "heads": 2, "seq_q": 8, "seq_kv": 12, "head_dim": 4}
 """Two tiles of queries and three of keys, in tiles of 4."""
 SMALL_HEAD = {"seq_q": 8, "seq_kv": 12, "head_dim": 4}
 SMALL_PROJECTED = {"batch": 2, "heads": 4, "seq": 6, "head_dim": 4, "model_width": 8}
 
-MATMUL_TILES = (2, 3, 4)
-NAIVE_TILES, NAIVE_ORDER = [4, 0, 4], [2, 1, 0]
-FLASH_TILES = [1, 0, 4, 0, 4]
+MATMUL_TILES = {"tile_rows": 2, "tile_columns": 3, "tile_depth": 4}
+NAIVE_TILES, NAIVE_ORDER = {"tile_q": 4, "tile_kv": 4}, [2, 1, 0]
+FLASH_TILES = {"tile_batch": 1, "tile_q": 4, "tile_kv": 4}
 KEYS_OUTSIDE, QUERIES_OUTSIDE = [0, 1, 4, 3, 2], [0, 1, 2, 3, 4]
-HEAD_TILES = [0, 1, 0, 0, 0]
+HOISTED, AS_PRINTED = TileOptions(), TileOptions(carries_whole=True)
 
 LINALG = Step("linalg", "upstream dialects only", to_linalg)
 
@@ -53,17 +54,29 @@ class NamedSchedule:
     summary: str
     source: str
     payload: Callable[..., ir.Module]
-    """Takes the sizes as keywords; an MLIR context is current."""
-    sizes: Mapping[str, int]
+    """Takes the sizes of a problem as keywords; an MLIR context is current."""
+    problem: Mapping[str, int]
     """A small problem."""
-    steps: tuple[Step, ...]
+    tiles: Mapping[str, int]
+    """Tiles of it, as in its source where that has them."""
+    steps_of: Callable[..., tuple[Step, ...]]
+    """Takes the sizes of tiles as keywords."""
     why_wrong: str | None = None
     """Why the form computes something else than the payload; None if it does not.  A wrong form is there to
     be looked at, never to be timed."""
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        """All that can be set: sizes of the problem and of tiles."""
+        return {**self.problem, **self.tiles}
+
+    def steps(self, **sizes: int) -> tuple[Step, ...]:
+        """Return the steps; sizes that are left out are those of the small problem, as for `build`."""
+        return self.steps_of(**{name: sizes.get(name, size) for name, size in self.tiles.items()})
+
     def build(self, **sizes: int) -> ir.Module:
-        """Return the payload; sizes that are left out are those of the small problem."""
-        return self.payload(**{**self.sizes, **sizes})
+        """Return the payload."""
+        return self.payload(**{name: sizes.get(name, size) for name, size in self.problem.items()})
 
     def record_stages(self, **sizes: int) -> StageRecord:
         """Return the IR of each stage, payload first, and how long it took, imports left out."""
@@ -73,7 +86,7 @@ class NamedSchedule:
             started = time.perf_counter()
             module = self.build(**sizes)
             record.note(PAYLOAD.name, started, module)
-            apply(self.steps, module, record)
+            apply(self.steps(**sizes), module, record)
         return record
 
 
@@ -105,70 +118,91 @@ def _made(value: ir.Value) -> ir.OpView:
     return ir.OpResult(value).owner.opview
 
 
-def _tile_matmul(module: ir.Module) -> None:
-    tile_and_fuse(_made(returned(functions_of(module)[0])[0]), MATMUL_TILES)
-
-
 def _decompose(module: ir.Module) -> None:
     decompose_all(module)
     erase_unused(module)
 
 
+def _product(name: str, summary: str, form: str = "", options: TileOptions = HOISTED) -> NamedSchedule:
+    """Return three loops around a product of two matrices."""
+
+    def steps(*, tile_rows: int, tile_columns: int, tile_depth: int) -> tuple[Step, ...]:
+        def tile(module: ir.Module) -> None:
+            root = _made(returned(functions_of(module)[0])[0])
+            tile_and_fuse(root, [tile_rows, tile_columns, tile_depth], options=options)
+
+        return Step("tiled", "rows, columns, depth", tile), LINALG
+
+    problem = {"rows": 16, "depth": 1024, "columns": 33}
+    return NamedSchedule(name, summary, f"{POST}{form}", _matmul, problem, MATMUL_TILES, steps)
+
+
 def _naive(name: str, summary: str, source: str, *, init_outside: bool, why_wrong: str = "") -> NamedSchedule:
     """Return what upstream tile-and-fuse makes of one head: key tiles recompute whole rows of scores."""
 
-    def tile(module: ir.Module) -> None:
-        stored = _made(returned(functions_of(module)[0])[0])
-        options = TileOptions(init_outside=init_outside)
-        tile_and_fuse(_made(stored.operands[0]), NAIVE_TILES, NAIVE_ORDER, options=options)
+    def steps(*, tile_q: int, tile_kv: int) -> tuple[Step, ...]:
+        def tile(module: ir.Module) -> None:
+            stored = _made(returned(functions_of(module)[0])[0])
+            options = TileOptions(init_outside=init_outside)
+            tile_and_fuse(_made(stored.operands[0]), [tile_q, 0, tile_kv], NAIVE_ORDER, options=options)
 
-    steps = (
-        ABSORBED_SCALE,
-        Step("plain-linalg", "maximum, exponential, sum, quotient as linalg", _decompose),
-        Step("tiled", "key tiles outside of query tiles", tile),
-        LINALG,
+        return (
+            ABSORBED_SCALE,
+            Step("plain-linalg", "maximum, exponential, sum, quotient as linalg", _decompose),
+            Step("tiled", "key tiles outside of query tiles", tile),
+            LINALG,
+        )
+
+    tiling = f"{SLIDES}, interchange {NAIVE_ORDER}"
+    return NamedSchedule(
+        name, summary, tiling + source, _one_head, SMALL_HEAD, NAIVE_TILES, steps, why_wrong or None
     )
-    tiling = f"{SLIDES}, tile {NAIVE_TILES}, interchange {NAIVE_ORDER}"
-    return NamedSchedule(name, summary, tiling + source, _one_head, SMALL_HEAD, steps, why_wrong or None)
 
 
-def _flash(name: str, summary: str, source: str, order: Sequence[int], *before: Step) -> NamedSchedule:
+def _flash(
+    name: str,
+    summary: str,
+    source: str,
+    order: Sequence[int],
+    *before: Step,
+    options: TileOptions = HOISTED,
+) -> NamedSchedule:
     """Return a FlashAttention-style form: the loop over key tiles carries maximum, total and output."""
 
-    def tile(module: ir.Module) -> None:
-        tile_and_fuse(products(module)[-1], FLASH_TILES, order)
+    def steps(*, tile_batch: int, tile_q: int, tile_kv: int) -> tuple[Step, ...]:
+        def tile(module: ir.Module) -> None:
+            sizes = [tile_batch, 0, tile_q, 0, tile_kv]
+            tile_and_fuse(products(module)[-1], sizes, order, options=options)
 
-    tiled = Step("tiled", f"tile {FLASH_TILES}, interchange {order}", tile)
-    return NamedSchedule(name, summary, source, _heads, SMALL, (ABSORBED_SCALE, *before, tiled, LINALG))
+        return (ABSORBED_SCALE, *before, Step("tiled", f"interchange {order}", tile), LINALG)
+
+    return NamedSchedule(name, summary, source, _heads, SMALL, FLASH_TILES, steps)
 
 
 def _projections(name: str, summary: str, form: str, *, shares_keys: bool) -> NamedSchedule:
-    def tile(module: ir.Module) -> None:
-        _, key, value, _, root = products(module)
-        tile_and_fuse(root, HEAD_TILES, stop=[key, value] if shares_keys else [])
-
     outside = ", the projections of K and V outside" if shares_keys else ""
-    return NamedSchedule(
-        name,
-        summary,
-        f"{SLIDES}{form}, tile {HEAD_TILES}",
-        partial(_projected, kv_heads=1) if shares_keys else _projected,
-        SMALL_PROJECTED,
-        (ABSORBED_SCALE, Step("tiled", f"tile {HEAD_TILES}{outside}", tile), LINALG),
-    )
+
+    def steps(*, tile_heads: int) -> tuple[Step, ...]:
+        def tile(module: ir.Module) -> None:
+            _, key, value, _, root = products(module)
+            tile_and_fuse(root, [0, tile_heads, 0, 0, 0], stop=[key, value] if shares_keys else [])
+
+        return ABSORBED_SCALE, Step("tiled", f"heads{outside}", tile), LINALG
+
+    payload = partial(_projected, kv_heads=1) if shares_keys else _projected
+    return NamedSchedule(name, summary, f"{SLIDES}{form}", payload, SMALL_PROJECTED, {"tile_heads": 1}, steps)
 
 
 SCHEDULES: dict[str, NamedSchedule] = {
     schedule.name: schedule
     for schedule in (
-        NamedSchedule(
-            "matmul",
-            "three loops, a slice of each operand, one product on tiles, one insertion",
-            f"forum post Transformations on Linalg on Tensors, tile {list(MATMUL_TILES)}",
-            _matmul,
-            {"rows": 16, "depth": 1024, "columns": 33},
-            (Step("tiled", f"tile {list(MATMUL_TILES)}", _tile_matmul), LINALG),
+        _product(
+            "matmul-published",
+            "three loops that carry the whole result; slices, product and insertion innermost",
+            ", as printed",
+            AS_PRINTED,
         ),
+        _product("matmul", "three loops; the one over the depth carries a tile, which is inserted after it"),
         _naive(
             "naive-published",
             "recomputes score rows and starts again from 0 for each key tile, as printed in its source",
@@ -184,9 +218,16 @@ SCHEDULES: dict[str, NamedSchedule] = {
             init_outside=True,
         ),
         _flash(
+            "flash-published",
+            "keys outside, queries inside; every loop carries all maxima, totals and outputs",
+            f"{SLIDES}, interchange {KEYS_OUTSIDE}, as printed",
+            KEYS_OUTSIDE,
+            options=AS_PRINTED,
+        ),
+        _flash(
             "flash-kv-outer",
             "keys outside, queries inside; after each key tile the output is exact for the keys so far",
-            f"{SLIDES}, tile {FLASH_TILES}, interchange {KEYS_OUTSIDE}",
+            f"{SLIDES}, interchange {KEYS_OUTSIDE}; the loop over the batch carries outputs alone",
             KEYS_OUTSIDE,
         ),
         _flash(

@@ -66,7 +66,7 @@ def run_tool(
     text: str | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> str:
-    """Run a program of a toolchain and return what it writes."""
+    """Run a program of a toolchain and return what it writes; raises `BuildError` with its first error."""
     name = os.path.basename(command[0])
     try:
         done = run_program(command, timeout_s, text=text, environment=environment)

@@ -10,7 +10,7 @@ LONGEST_PATH = 200
 
 
 def exists(path: Path) -> bool:
-    """Return whether there is something at a path."""
+    """Return whether there is something at a path; raises `InputError` for one that the system refuses."""
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):

@@ -47,7 +47,7 @@ def assembly(llvm_ir: str, chip: str) -> str:
 
 
 def code_object(llvm_ir: str, chip: str) -> bytes:
-    """Return machine code as AMD's driver loads it, a shared library."""
+    """Return machine code as AMD's driver loads it, a shared library; raises `BuildError`."""
     program = iree.tools_folder() / LINKER
     if not program.exists():
         raise UnsupportedError(f"no {LINKER}: {iree.MISSING}")

@@ -48,7 +48,7 @@ class IreeTools:
         self._deadline = time.monotonic() + timeout_s
 
     def run(self, program: str, arguments: Sequence[str | Path]) -> None:
-        """Run `iree-compile` or `iree-opt`."""
+        """Run `iree-compile` or `iree-opt`; raises `BuildError`, `UnsupportedError` when the time is up."""
         tools = tools_folder()
         command = [str(tools / program), *map(str, arguments)]
         if program == "iree-compile":

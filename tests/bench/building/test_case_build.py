@@ -1,3 +1,5 @@
+import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,8 @@ from harness.artifact.artifact import ARTIFACT_FILE
 from harness.artifact.cache import ArtifactCache
 from harness.bench.building import case_build
 from harness.bench.building.case_build import build, build_case, find_key, require_supported
+from harness.bench.running.check_requests import bind_inputs, load_code
+from harness.bench.workers.protocol import Life
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
@@ -88,6 +92,31 @@ def test_a_build_that_fails_raises(variant: str, error: type[Exception], message
         build(example_case(variant))
 
 
+@pytest.mark.parametrize(
+    ("place", "member", "message"),
+    [
+        ("NumpyAttention", "source", "source: found NoneType, expected str"),
+        ("NumpyExecutable", "bind", "bind: found NoneType, expected BoundCall"),
+        (None, "load", "loader attention_example.variant:load: found NoneType, expected Executable"),
+    ],
+)
+def test_what_a_member_must_not_answer_names_the_variant(
+    place: str | None, member: str, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from attention_example import variant
+
+    built = build_case(example_case(), ArtifactCache(tmp_path))
+    monkeypatch.setattr(variant if place is None else getattr(variant, place), member, lambda *_: None)
+
+    def use() -> None:
+        life = Life()
+        load_code(life, built.folder, find_key(example_case()).code)
+        bind_inputs(life, "normal", 0)
+
+    with pytest.raises(PluginError, match=f"^variant 'numpy-attention': {message}$"):
+        use()
+
+
 def test_kernels_are_generated_once_for_the_key_and_the_build(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -125,3 +154,19 @@ def test_what_is_no_reason_is_a_plugin_s_mistake(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(Flash, "supports", lambda self, problem, target: False)
     with pytest.raises(PluginError, match=r"variant 'flash': supports: found .*, expected None or a reason"):
         require_supported(Case(problem=problem, variant="flash", target="cpu"))
+
+
+def test_a_build_that_takes_long_is_told_with_its_limit(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(case_build, "PATIENCE_S", 0.0)
+    case = example_case("hang-build")
+    with pytest.raises(BuildError, match="within the limit of 1 s"):
+        build(case, timeout_s=1)
+    told = re.escape(f"harness: build: {case.describe()}, since ") + r"\d\d:\d\d:\d\d, for at most 1 s\n"
+    assert re.fullmatch(told, capsys.readouterr().err)
+
+
+def test_of_a_build_that_has_ended_nothing_is_told(tmp_path: Path) -> None:
+    build(example_case(), cache_root=tmp_path)
+    assert not [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]

@@ -4,6 +4,7 @@ import pytest
 from example_cases import example_case
 
 from harness.artifact.code_digests import code_digest
+from harness.bench.building import case_build
 from harness.bench.building.pool import BuildPool, note_answer
 from harness.bench.row_maker import CaseRecord
 from harness.bench.workers.protocol import KeyFound
@@ -42,3 +43,17 @@ def test_a_key_of_other_code_than_here_is_none(code: dict[str, str], reason: str
     failure = note_answer(record, KeyFound(key="a" * 64, device="cpu", code=code))
     assert (record.key is None) == (failure is not None) == (reason is not None)
     assert failure is None or (failure.transient and str(reason) in failure.reason)
+
+
+def test_whoever_waits_hears_of_a_build_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(case_build, "PATIENCE_S", 0.2)
+    told: list[str] = []
+    pool = BuildPool(1, timeout_s=2.0, memory_gb=None, tell=told.append)
+    record = CaseRecord(example_case("hang-build"))
+    try:
+        ((_, failure),) = pool.build([record], lambda case, phase: None)
+    finally:
+        pool.close()
+    assert failure is not None
+    assert "build" in [line.partition(":")[0] for line in told]
+    assert all(record.case.describe() in line and line.endswith("at most 2 s") for line in told)

@@ -38,7 +38,7 @@ def built(monkeypatch: pytest.MonkeyPatch, cache: Path, change: Change) -> Artif
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda artifact: None, "found null, expected an Artifact"),
+        (lambda artifact: None, "found NoneType, expected Artifact"),
         (
             changed(case=OTHER),
             f"case.problem: found {OTHER.problem.describe()}, expected that of {example_case().describe()}",

@@ -33,12 +33,14 @@ def test_plain_lines_tell_the_outcome_of_each_case() -> None:
     case, crashing = example_case(), example_case("segfault")
     observer.planned(2)
     observer.started(case, "build")
+    observer.slow("build: it goes on")
     observer.round("b1", 1, {case.id: 0.01})
     observer.finished(case, passed(case, crashing))
     observer.finished(crashing, ROWS.failure(CaseRecord(crashing), Status.CRASHED, "run", "SIGSEGV"))
     observer.done()
     assert stream.getvalue().splitlines() == [
         "2 cases",
+        "build: it goes on",
         "[1/2] passed         numpy-attention · numpy · b1 h2 s16 d8 f32 full"
         "  error/tolerance 0.25  1.00 ms  0.0164 GFLOP/s  2.00× segfault [2.00, 2.00]  busy machine",
         "[2/2] crashed        segfault · numpy · b1 h2 s16 d8 f32 full  run: SIGSEGV",

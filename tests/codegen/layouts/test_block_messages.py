@@ -94,6 +94,20 @@ func.func @kernel(%buffer: memref<{shape}>, %at: index) -> vector<16x16x{element
 """
 
 
+SIDE_BY_SIDE = """
+func.func @kernel(%buffer: memref<128x8x64xf16>, %at: index) -> vector<16x16xf16> {{
+  %head = arith.constant 3 : index
+  %padding = arith.constant 0.0 : f16
+  %start = arith.constant {column} : index
+  %heads = memref.transpose %buffer (token, head, width) -> (head, token, width)
+    : memref<128x8x64xf16> to memref<8x128x64xf16, strided<[64, 512, 1]>>
+  %tile = vector.transfer_read %heads[%head, %at, %start], %padding {{in_bounds = [true, true]}}
+    : memref<8x128x64xf16, strided<[64, 512, 1]>>, vector<16x16xf16>
+  return %tile : vector<16x16xf16>
+}}
+"""
+
+
 def read_of(shape: str, column: int = 0, padding: str = "0.0", rows: str = "true") -> str:
     element = shape.rsplit("x", 1)[1]
     outer = "%zero, " * (shape.count("x") - 2)
@@ -114,6 +128,8 @@ def read_of(shape: str, column: int = 0, padding: str = "0.0", rows: str = "true
         (read_of("64x16777216xf16"), False),
         (read_of("32768x512x64xf16"), True),
         (read_of("32768x513x64xf16"), False),  # more than 2²⁴ rows
+        (SIDE_BY_SIDE.format(column=16), True),
+        (SIDE_BY_SIDE.format(column=17), False),  # begins within a word of its head
     ],
 )
 def test_a_matrix_is_named_where_the_restrictions_of_messages_hold(text: str, is_named: bool) -> None:

@@ -14,7 +14,7 @@ from harness.codegen.dialect.context import mlir_context
 from harness.ir_view.named_schedules.registry import SCHEDULES
 from harness.variants.schedule import apply
 
-FLASH = ["flash-kv-outer", "flash-q-outer", "flash-final-division"]
+FLASH = ["flash-published", "flash-kv-outer", "flash-q-outer", "flash-final-division"]
 PROJECTED = ["split-head", "multi-query"]
 
 
@@ -27,7 +27,7 @@ def computed(name, inputs, **sizes):
     schedule = SCHEDULES[name]
     with mlir_context():
         module = schedule.build(**sizes)
-        apply(schedule.steps, module)
+        apply(schedule.steps(**sizes), module)
         return execute(module, inputs, module.body.operations[0].name.value)[0]
 
 
@@ -113,10 +113,11 @@ def test_attention_with_projections(name, sizes):
     np.testing.assert_allclose(found, attention(query, key, value), rtol=1e-4, atol=1e-5)
 
 
-def test_the_product_in_three_loops_is_a_product():
+@pytest.mark.parametrize("name", ["matmul", "matmul-published"])
+def test_the_product_in_three_loops_is_a_product(name):
     left, right, start = random((16, 1024), (1024, 33), (16, 33))
     np.testing.assert_allclose(
-        computed("matmul", [left, right, start]), left @ right + start, rtol=1e-4, atol=1e-3
+        computed(name, [left, right, start]), left @ right + start, rtol=1e-4, atol=1e-3
     )
 
 

@@ -48,20 +48,22 @@ def can_be_named(transfer: ir.OpView, first: int) -> bool:
     Buffers begin at a multiple of 64 bytes, which drivers of such devices allocate them at.
     """
     operands = list(transfer.operands)
-    if _is_side_by_side(operands[first - 1]):
-        return "mask" not in transfer.attributes and _can_name_one_of_several(operands[first - 1])
-    buffer = _argument_with(operands[first - 1])
-    if buffer is None or in_shared_memory(buffer) or "mask" in transfer.attributes:
+    held, last_index = operands[first - 1], operands[first + operands[first - 1].type.rank - 1]
+    element_bytes = bytes_of(ir.MemRefType(held.type).element_type)
+    if "mask" in transfer.attributes or known_divisor(last_index) * element_bytes % WORD_BYTES:
+        return False
+    if _is_side_by_side(held):
+        return _can_name_one_of_several(held)
+    buffer = _argument_with(held)
+    if buffer is None or in_shared_memory(buffer):
         return False
     *outer, columns = ir.MemRefType(buffer.type).shape
-    element_bytes = bytes_of(ir.MemRefType(buffer.type).element_type)
-    pitch, last_index = columns * element_bytes, operands[first + operands[first - 1].type.rank - 1]
+    pitch = columns * element_bytes
     return (
         len(outer) > 0
         and LEAST_WIDTH_BYTES <= pitch <= MOST_WIDTH_BYTES
         and pitch % PITCH_MULTIPLE == 0
         and math.prod(outer) <= MOST_ROWS
-        and known_divisor(last_index) * element_bytes % WORD_BYTES == 0
     )
 
 
