@@ -103,11 +103,11 @@ def tile_softmax_rows(module: ir.Module, tiling: Tiling) -> None:
     tile_row_statistics(kernel, tiling)
     for operation in list(operations_within(kernel)):
         if operation.name == INSERTION and operation.operands[0].type.rank == 2:
-            _store_in_place(operation)
+            store_in_place(operation)
     _tile_rows(kernel, tiling, _stores_row)
 
 
-def _store_in_place(insertion: ir.OpView) -> None:
+def store_in_place(insertion: ir.OpView) -> None:
     """Let a grid's tile be stored by an operation of its own, which can be tiled like any other."""
     forall = insertion.operation.parent.parent.opview
     axes = len(ir.DenseI64ArrayAttr(forall.attributes["staticUpperBound"]))

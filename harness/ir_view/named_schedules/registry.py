@@ -9,7 +9,6 @@ from mlir import ir
 from mlir.dialects import func, linalg
 
 from harness.codegen.dialect.context import mlir_context
-from harness.codegen.dialect.decomposition import decompose_all
 from harness.codegen.ir import builder as b
 from harness.codegen.ir.walk import functions_of
 from harness.codegen.payloads.attention import (
@@ -17,7 +16,7 @@ from harness.codegen.payloads.attention import (
     multi_head_attention_with_prologue_projections,
     single_attention,
 )
-from harness.codegen.rewrites.simplifications import erase_unused
+from harness.codegen.payloads.plain_linalg import single_attention_in_linalg
 from harness.codegen.rewrites.tile_and_fuse import TileOptions, tile_and_fuse
 from harness.problem.attention_problem import AttentionProblem
 from harness.variants.attention_schedule import (
@@ -28,6 +27,7 @@ from harness.variants.attention_schedule import (
     to_linalg,
 )
 from harness.variants.schedule import PAYLOAD, StageRecord, Step, apply, import_rewrites
+from harness.variants.upstream_schedule import contractions, fusion, plain_linalg
 
 SLIDES = "slides Linalg Fusion Enhancement"
 
@@ -41,6 +41,11 @@ NAIVE_TILES, NAIVE_ORDER = [4, 0, 4], [2, 1, 0]
 FLASH_TILES = [1, 0, 4, 0, 4]
 KEYS_OUTSIDE, QUERIES_OUTSIDE = [0, 1, 4, 3, 2], [0, 1, 2, 3, 4]
 HEAD_TILES = [0, 1, 0, 0, 0]
+
+STARTS_AGAIN = (
+    "the fill with 0 that the product with V starts from lands inside the loop over key tiles, so that only "
+    "the last key tile is left in the output"
+)
 
 LINALG = Step("linalg", "upstream dialects only", to_linalg)
 
@@ -93,6 +98,10 @@ def _one_head(**sizes: int) -> ir.Module:
     return single_attention(AttentionProblem(heads=1, **sizes))
 
 
+def _one_head_in_linalg(**sizes: int) -> ir.Module:
+    return single_attention_in_linalg(AttentionProblem(heads=1, **sizes))
+
+
 def _heads(**sizes: int) -> ir.Module:
     return multi_head_attention(AttentionProblem(**sizes))
 
@@ -109,11 +118,6 @@ def _tile_matmul(module: ir.Module) -> None:
     tile_and_fuse(_made(returned(functions_of(module)[0])[0]), MATMUL_TILES)
 
 
-def _decompose(module: ir.Module) -> None:
-    decompose_all(module)
-    erase_unused(module)
-
-
 def _naive(name: str, summary: str, source: str, *, init_outside: bool, why_wrong: str = "") -> NamedSchedule:
     """Return what upstream tile-and-fuse makes of one head: key tiles recompute whole rows of scores."""
 
@@ -124,12 +128,29 @@ def _naive(name: str, summary: str, source: str, *, init_outside: bool, why_wron
 
     steps = (
         ABSORBED_SCALE,
-        Step("plain-linalg", "maximum, exponential, sum, quotient as linalg", _decompose),
+        Step("plain-linalg", "maximum, exponential, sum, quotient as linalg", plain_linalg),
         Step("tiled", "key tiles outside of query tiles", tile),
         LINALG,
     )
     tiling = f"{SLIDES}, tile {NAIVE_TILES}, interchange {NAIVE_ORDER}"
     return NamedSchedule(name, summary, tiling + source, _one_head, SMALL_HEAD, steps, why_wrong or None)
+
+
+def _upstream(name: str, summary: str, *, keeps_fill: bool, why_wrong: str | None = None) -> NamedSchedule:
+    """Return what upstream's own tile-and-fuse makes of one head in plain linalg."""
+    return NamedSchedule(
+        name,
+        summary,
+        f"MLIR's transform.structured.fuse; {SLIDES}, tile {NAIVE_TILES}, interchange {NAIVE_ORDER}",
+        _one_head_in_linalg,
+        SMALL_HEAD,
+        (*fusion(_last_product, NAIVE_TILES, NAIVE_ORDER, keeps_fill=keeps_fill), LINALG),
+        why_wrong,
+    )
+
+
+def _last_product(module: ir.Module) -> ir.OpView:
+    return contractions(module)[-1]
 
 
 def _flash(name: str, summary: str, source: str, order: Sequence[int], *before: Step) -> NamedSchedule:
@@ -174,14 +195,24 @@ SCHEDULES: dict[str, NamedSchedule] = {
             "recomputes score rows and starts again from 0 for each key tile, as printed in its source",
             "",
             init_outside=False,
-            why_wrong="the fill with 0 that the product with V starts from lands inside the loop over key "
-            "tiles, so that only the last key tile is left in the output",
+            why_wrong=STARTS_AGAIN,
         ),
         _naive(
             "naive",
             "recomputes whole rows of scores for each key tile; the output starts from 0 once",
             ", with its init rule",
             init_outside=True,
+        ),
+        _upstream(
+            "upstream-fuse-published",
+            "MLIR's own tile-and-fuse: recomputes score rows and starts again from 0 for each key tile",
+            keeps_fill=True,
+            why_wrong=STARTS_AGAIN,
+        ),
+        _upstream(
+            "upstream-fuse",
+            "MLIR's own tile-and-fuse, of an initial value that it does not fuse: recomputes score rows",
+            keeps_fill=False,
         ),
         _flash(
             "flash-kv-outer",

@@ -10,6 +10,8 @@ from codegen.rewrites.execution import execute
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.codegen.costs.costs import total
+from harness.codegen.costs.counter import count
 from harness.codegen.dialect.context import mlir_context
 from harness.ir_view.named_schedules.registry import SCHEDULES
 from harness.variants.schedule import apply
@@ -74,10 +76,11 @@ def test_flash_computes_attention(name, sizes):
     np.testing.assert_allclose(found, attention(query, key, value), rtol=2e-5, atol=2e-6)
 
 
+@pytest.mark.parametrize("name", ["naive", "upstream-fuse"])
 @pytest.mark.parametrize("sizes", [{}, {"seq_q": 8, "seq_kv": 7}, {"seq_q": 3, "seq_kv": 4}])
-def test_the_correct_naive_form_computes_attention(sizes):
+def test_the_correct_naive_forms_compute_attention(name, sizes):
     inputs = naive_inputs(sizes)
-    np.testing.assert_allclose(computed("naive", inputs, **sizes), attention(*inputs[:3]), rtol=2e-5)
+    np.testing.assert_allclose(computed(name, inputs, **sizes), attention(*inputs[:3]), rtol=2e-5)
 
 
 def naive_inputs(sizes):
@@ -86,13 +89,43 @@ def naive_inputs(sizes):
     return [*random(query, key, key), np.full(query, np.nan)]
 
 
-def test_the_published_naive_form_leaves_only_the_last_key_tile():
+@pytest.mark.parametrize("name", ["naive-published", "upstream-fuse-published"])
+def test_the_published_naive_form_leaves_only_the_last_key_tile(name):
     query, key, value, place = naive_inputs({})
-    found = computed("naive-published", [query, key, value, place])
+    found = computed(name, [query, key, value, place])
     exact = attention(query, key, value)
     assert np.abs(found - exact).max() > 0.1
     only_last = np.where(np.arange(12)[:, None] >= 8, value, 0.0)
     np.testing.assert_allclose(found, attention(query, key, only_last), rtol=2e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("keys", [4, 7, 12])
+def test_upstream_recomputes_scores_as_the_naive_form_does(keys):
+    products = {
+        name: matrix_products(name, seq_kv=keys) for name in ("naive", "naive-published", "upstream-fuse")
+    }
+    tiles, pairs = -(-keys // 4), 2 * 8 * keys * 4
+    assert products["upstream-fuse"] == (tiles + 2) * pairs
+    if keys % 4 == 0:
+        assert set(products.values()) == {products["upstream-fuse"]}
+
+
+def matrix_products(name, **sizes):
+    """Return the FLOPs of matrix products of the last stage."""
+    schedule = SCHEDULES[name]
+    with mlir_context():
+        module = schedule.build(**sizes)
+        apply(schedule.steps, module)
+        return total(count(module)).matmul
+
+
+def test_the_transform_script_is_shown_beside_what_it_is_for_and_is_gone_afterwards():
+    stages = texts("upstream-fuse")
+    fuse = "transform.structured.fuse %0 tile_sizes [4, 0, 4] interchange [2, 1, 0]"
+    assert fuse in stages["transform-script"]
+    assert "func.func @attention" in stages["transform-script"]
+    assert "transform." not in stages["fused"]
+    assert "harness.root" not in stages["fused"]
 
 
 @pytest.mark.parametrize("name", PROJECTED)
@@ -132,6 +165,8 @@ def test_no_tensor_of_all_queries_and_keys_is_left(name):
 
 IMPORTS_WHILE_TIMED = """
 import sys
+from harness.codegen.costs.costs import total
+from harness.codegen.costs.counter import count
 from harness.codegen.dialect.context import mlir_context
 from harness.ir_view.named_schedules.registry import SCHEDULES, NamedSchedule
 
