@@ -8,15 +8,20 @@ from functools import partial
 from mlir import ir
 from mlir.dialects import func, linalg
 
+from harness.codegen.dialect.attention import take_apart
 from harness.codegen.dialect.context import mlir_context
+from harness.codegen.dialect.decomposition import decompose
+from harness.codegen.dialect.operations import Attention
 from harness.codegen.ir import builder as b
-from harness.codegen.ir.walk import functions_of
+from harness.codegen.ir.walk import functions_of, operations_within
 from harness.codegen.payloads.attention import (
+    attention_operation,
     multi_head_attention,
     multi_head_attention_with_prologue_projections,
     single_attention,
 )
 from harness.codegen.payloads.plain_linalg import single_attention_in_linalg
+from harness.codegen.rewrites.normalization import softmaxes
 from harness.codegen.rewrites.tile_and_fuse import TileOptions, tile_and_fuse
 from harness.problem.attention_problem import AttentionProblem
 from harness.variants.attention_schedule import (
@@ -39,6 +44,8 @@ SMALL_PROJECTED = {"batch": 2, "heads": 4, "seq": 6, "head_dim": 4, "model_width
 MATMUL_TILES = (2, 3, 4)
 NAIVE_TILES, NAIVE_ORDER = [4, 0, 4], [2, 1, 0]
 FLASH_TILES = [1, 0, 4, 0, 4]
+ROW_TILES, KEY_TILES = [4, 0, 0, 0], [0, 4, 0, 0]
+"""Of the loops of `attn.attention` after batch and head: queries, keys, columns of V, columns of Q."""
 KEYS_OUTSIDE, QUERIES_OUTSIDE = [0, 1, 4, 3, 2], [0, 1, 2, 3, 4]
 HEAD_TILES = [0, 1, 0, 0, 0]
 
@@ -149,6 +156,60 @@ def _upstream(name: str, summary: str, *, keeps_fill: bool, why_wrong: str | Non
     )
 
 
+def _flash_in_linalg() -> NamedSchedule:
+    """Return what consumer rewriting makes of one head in plain linalg: no operation says softmax."""
+
+    def tile(module: ir.Module) -> None:
+        options = TileOptions(carries_reductions=True)
+        tile_and_fuse(_last_product(module), NAIVE_TILES, [0, 1, 2], options=options)
+
+    tiled = Step("tiled", f"tile {NAIVE_TILES}; the key loop carries maximum, sum and output", tile)
+    return NamedSchedule(
+        "flash-from-linalg",
+        "queries outside, keys inside; the softmax is plain linalg, whose reductions depend on each other",
+        "consumer rewriting, for any reductions whose terms have a factor of those before",
+        _one_head_in_linalg,
+        SMALL_HEAD,
+        (tiled, LINALG),
+    )
+
+
+def _attention_operation() -> NamedSchedule:
+    """Return attention as one operation, tiled as such and then taken apart."""
+
+    def attentions(module: ir.Module) -> list[ir.OpView]:
+        return [op for op in operations_within(module.operation) if op.operation.name == Attention.NAME]
+
+    def tile_rows(module: ir.Module) -> None:
+        tile_and_fuse(attentions(module)[0], [1, 1, *ROW_TILES])
+
+    def tile_keys(module: ir.Module) -> None:
+        tile_and_fuse(attentions(module)[0], [0, 0, *KEY_TILES], options=TileOptions(peels_rest=True))
+
+    def take_all_apart(module: ir.Module) -> None:
+        for operation in attentions(module):
+            take_apart(operation)
+
+    def decompose_softmaxes(module: ir.Module) -> None:
+        for operation in softmaxes(module):
+            decompose(operation)
+
+    steps = (
+        Step("query-tiles", "loops over batch, head and query tiles of the operation", tile_rows),
+        Step("key-tiles", "the operation on key tiles goes on from output, maximum and total", tile_keys),
+        Step("products-and-softmax", "a product, a softmax, a product", take_all_apart),
+        Step("softmax-as-linalg", "the softmax in its linalg operations", decompose_softmaxes),
+        LINALG,
+    )
+    source = "pull request Add flash attention forward op, to IREE: tiled as an operation, then taken apart"
+    summary = "attention as one operation: tiled as such, then a product, a softmax and a product"
+    return NamedSchedule("attention-operation", summary, source, _attention_as_operation, SMALL, steps)
+
+
+def _attention_as_operation(**sizes: int) -> ir.Module:
+    return attention_operation(AttentionProblem(**sizes))
+
+
 def _last_product(module: ir.Module) -> ir.OpView:
     return contractions(module)[-1]
 
@@ -233,6 +294,8 @@ SCHEDULES: dict[str, NamedSchedule] = {
             QUERIES_OUTSIDE,
             FINAL_DIVISION,
         ),
+        _flash_in_linalg(),
+        _attention_operation(),
         _projections(
             "split-head",
             "one loop over heads, with the projections' weight columns of those heads inside",

@@ -16,7 +16,7 @@ from harness.codegen.dialect.context import mlir_context
 from harness.ir_view.named_schedules.registry import SCHEDULES
 from harness.variants.schedule import apply
 
-FLASH = ["flash-kv-outer", "flash-q-outer", "flash-final-division"]
+FLASH = ["flash-kv-outer", "flash-q-outer", "flash-final-division", "attention-operation"]
 PROJECTED = ["split-head", "multi-query"]
 
 
@@ -76,7 +76,7 @@ def test_flash_computes_attention(name, sizes):
     np.testing.assert_allclose(found, attention(query, key, value), rtol=2e-5, atol=2e-6)
 
 
-@pytest.mark.parametrize("name", ["naive", "upstream-fuse"])
+@pytest.mark.parametrize("name", ["naive", "upstream-fuse", "flash-from-linalg"])
 @pytest.mark.parametrize("sizes", [{}, {"seq_q": 8, "seq_kv": 7}, {"seq_q": 3, "seq_kv": 4}])
 def test_the_correct_naive_forms_compute_attention(name, sizes):
     inputs = naive_inputs(sizes)
@@ -119,6 +119,17 @@ def matrix_products(name, **sizes):
         return total(count(module)).matmul
 
 
+def test_attention_is_tiled_as_an_operation_and_then_taken_apart():
+    stages = texts("attention-operation")
+    assert stages["query-tiles"].count("attn.attention") == 1
+    assert stages["key-tiles"].count("attn.attention") == 1
+    assert "attn.attention" not in stages["products-and-softmax"]
+    assert stages["products-and-softmax"].count('"attn.softmax"') == 1
+    assert stages["products-and-softmax"].count('"attn.batch_matmul"') == 3
+    assert '"attn.softmax"' not in stages["softmax-as-linalg"]
+    assert '"attn.batch_matmul"' in stages["softmax-as-linalg"]
+
+
 def test_the_transform_script_is_shown_beside_what_it_is_for_and_is_gone_afterwards():
     stages = texts("upstream-fuse")
     fuse = "transform.structured.fuse %0 tile_sizes [4, 0, 4] interchange [2, 1, 0]"
@@ -153,12 +164,12 @@ def test_the_product_in_three_loops_is_a_product():
     )
 
 
-@pytest.mark.parametrize("name", FLASH)
+@pytest.mark.parametrize("name", [*FLASH, "flash-from-linalg"])
 def test_no_tensor_of_all_queries_and_keys_is_left(name):
     stages = texts(name)
     names = list(stages)
-    assert "8x12x" in stages["payload"]
-    for stage in names[names.index("tiled") :]:
+    assert "8x12x" in stages["payload"] or "attn.attention" in stages["payload"]
+    for stage in names[names.index("key-tiles" if "key-tiles" in names else "tiled") :]:
         assert not re.search(r"tensor<(\d+x)*8x12xf32>", stages[stage]), stage
         assert not re.search(r"tensor<(\d+x)*4x12xf32>", stages[stage]), stage
 

@@ -11,9 +11,15 @@ from harness.artifact.artifact import Artifact
 from harness.emulator import native_library
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.system.errors import BuildError
+from harness.system.toolchains.iree import IreeTools
 from harness.targets.gpu import target as gpu_target
-from harness.variants.baselines.iree.decomposed import IreeDecomposed, grid_script
+from harness.variants.baselines.iree.compilation import Compilation
+from harness.variants.baselines.iree.decomposed import DECOMPOSITION, NO_PLACE, IreeDecomposed, grid_script
+from harness.variants.baselines.iree.payload import attention_op
+from harness.variants.baselines.iree.targets import iree_target
 from harness.variants.baselines.iree.tiling import Configuration
+from harness.variants.baselines.iree.transforms import script
 from harness.variants.baselines.iree.variant import Iree
 
 PROBLEM = AttentionProblem(heads=2, seq_q=256, head_dim=64, dtype="f16")
@@ -103,6 +109,25 @@ def test_a_refusal_keeps_the_forms(tmp_path):
         "all keys are one tile, after which the division is final: set a smaller tile_kv"
     )
     assert list(artifact.stage_files)[-1] == "key-loop"
+
+
+def test_iree_refuses_the_key_loop_for_processors(tmp_path):
+    """Once it does not, `supports` is to say so."""
+    problem, target = AttentionProblem(heads=2, seq_q=64, seq_kv=128, head_dim=32), iree_target("cpu:avx2")
+    tiles = "workgroup = [1, 32, 0, 0, 0], reduction = [0, 0, 0, 64, 0]"
+    pipeline = "#iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<LinalgExtTileAndVectorize>>"
+    chosen = Configuration(1, 3, 4, tiles, "{}", pipeline)
+    compilation = Compilation(tmp_path, target, IreeTools())
+    compilation.start(target.module(attention_op(problem)))
+    compilation.advance("dispatches")
+    compilation.transform("grid", grid_script(chosen))
+    compilation.transform("online", script("online"))
+    compilation.transform("key-loop", script("key_loop", tile_sizes=chosen.key_tiles))
+    compilation.transform("decomposed", kernel_passes=DECOMPOSITION)
+    assert "linalg.generic" in loop_body(compilation.text("decomposed"))
+    with pytest.raises(BuildError, match=re.escape(NO_PLACE)):
+        compilation.finish()
+    assert NO_PLACE in str(IreeDecomposed().supports(problem, "cpu:avx2"))
 
 
 def test_more_than_three_tiled_dimensions_share_the_last_of_the_grid():
