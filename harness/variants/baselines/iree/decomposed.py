@@ -23,8 +23,8 @@ GRID_DIMENSIONS = ("x", "y", "z")
 DECOMPOSITION = "func.func(iree-linalg-ext-decompose-attention)"
 
 NO_PLACE = "Yield operand #1 is not equivalent to the corresponding iter bbArg"
-"""What iree-compile 3.13 says of the decomposed key loop on processors, in any of its pipelines: it finds no place
-in memory for the row maximum that the loop carries."""
+"""What iree-compile 3.13 says of the decomposed key loop on processors, in any of its pipelines: it finds no
+place in memory for the row maximum that the loop carries."""
 
 CARRIED = re.compile(r"outs\([^:]*: (tensor<[^>]*>), tensor<[^>]*>, (tensor<[^>]*>)\)")
 """Types of the output and of the row sums that an online attention op carries."""
