@@ -147,9 +147,8 @@ def _start_from_constant(root: ir.OpView) -> None:
         root.operands[number] = arith.ConstantOp(
             initial.type, ir.DenseElementsAttr.get_splat(initial.type, element)
         ).result
-    erase = ir.OpResult(initial).owner
     if not list(initial.uses):
-        erase.erase()
+        ir.OpResult(initial).owner.erase()
 
 
 def _fill_instead(constant: ir.OpView) -> None:
