@@ -146,13 +146,13 @@ def dependent_reductions(
         if operation.operation in stop or operation.operation not in makers:
             continue
         view = view_of(operation)
-        tags = None if view is None else _tags_along(view, loops[0], demands, stop)
-        term = None if view is None or tags is None else term_of(view)
-        if view is None or tags is None or term is None:
+        own_tags = None if view is None else _tags_along(view, loops[0], demands, stop)
+        term = None if view is None else term_of(view)
+        if view is None or own_tags is None or term is None:
             continue
         if plan.is_shifted(loops[0]):
-            hiding_of(view, tags.index(loops[0]))
-        member = _dependent(view, tags, term, changes, members)
+            hiding_of(view, own_tags.index(loops[0]))
+        member = _dependent(view, own_tags, term, changes, members)
         _check_initial(member, members)
         members.append(member)
         changes.statistics.add(member.result)
