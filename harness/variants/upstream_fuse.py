@@ -21,16 +21,10 @@ class UpstreamFuse(GeneratedVariant):
     summary = "MLIR's transform.structured.fuse on plain linalg: recomputes score rows as naive does"
 
     def supports(self, problem: AttentionProblem, target: str) -> str | None:
-        """Return None, or why it is not for the target, or what upstream does not fuse."""
+        """Return None, or why it is not for the target, or what its payload does not have."""
         if name_of(target) != "cpu":
             return "upstream's tile-and-fuse is compared on cpu; its kernels compute whole heads"
         return super().supports(problem, target)
-
-    def refuses(self, problem: AttentionProblem) -> str | None:
-        """Return None, or the first feature that upstream's tile-and-fuse does not have."""
-        if problem.log_sum_exp:
-            return "upstream fuses the producers of one result; the log-sum-exp is a second one"
-        return super().refuses(problem)
 
     def tile_sizes(self, case: Case, preferred: TileSizes) -> TileSizes:
         """Return the target's tiles, but without padding, which upstream turns into branches."""

@@ -41,8 +41,7 @@ def test_the_correctness_matrix_covers_what_it_asks_about() -> None:
         elif problem.is_packed:
             assert own == {"varlen"}
         else:
-            upstream = set() if problem.log_sum_exp else {"upstream-fuse"}
-            assert own == {"unfused", "naive", "flash"} | upstream
+            assert own == {"unfused", "naive", "upstream-fuse", "flash"}
         expected = 4 if problem in plain else 1
         assert len(baselines) == (0 if problem.sinks or problem.log_sum_exp else expected)
     assert any(0 in np.diff(problem.cu_seqlens_q) for problem in problems if problem.is_packed)

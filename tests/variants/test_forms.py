@@ -79,8 +79,7 @@ EVERY_RUN = [
     ("flash", "key lengths, causal"),
     ("unfused", "key lengths, everything"),
 ]
-ALL = [(variant, form) for variant in ("flash", "unfused", "naive") for form in FORMS]
-ALL += [("upstream-fuse", form) for form, fields in FORMS.items() if "log_sum_exp" not in fields]
+ALL = [(variant, form) for variant in ("flash", "unfused", "naive", "upstream-fuse") for form in FORMS]
 
 pytestmark = pytest.mark.usefixtures("built_here")
 
@@ -105,7 +104,6 @@ def test_forms_are_right(variant: str, form: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "target", "reason"),
     [
-        ({"log_sum_exp": True}, "cpu", "upstream fuses the producers of one result"),
         ({}, "cuda:sm_80", "is compared on cpu"),
         ({"model_width": 64}, "cpu", "projections"),
     ],
