@@ -30,7 +30,7 @@ def test_every_two_forms_that_a_variant_supports_are_together_in_a_case(cases: l
 
 def test_every_kind_of_machine_and_every_own_variant_has_cases(cases: list[Case]) -> None:
     asked = covered(cases).keys()
-    on_cpu = {"unfused", "naive", "flash", "split-head", "varlen"}
+    on_cpu = {"unfused", "naive", "upstream-fuse", "flash", "split-head", "varlen"}
     assert asked >= {(variant, "cpu") for variant in on_cpu}
     assert asked >= {(variant, kind) for variant in ON_GPUS for kind in CHIPS}
 

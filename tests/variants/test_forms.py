@@ -74,11 +74,12 @@ EVERY_RUN = [
     ("flash", "one query of each head"),
     ("naive", "sinks, negative scale"),
     ("flash", "log-sum-exp, sinks, lengths"),
+    ("upstream-fuse", "everything"),
+    ("upstream-fuse", "few queries"),
     ("flash", "key lengths, causal"),
     ("unfused", "key lengths, everything"),
 ]
-ALL = [(variant, form) for variant in ("flash", "unfused", "naive") for form in FORMS]
-
+ALL = [(variant, form) for variant in ("flash", "unfused", "naive", "upstream-fuse") for form in FORMS]
 
 pytestmark = pytest.mark.usefixtures("built_here")
 
@@ -98,6 +99,18 @@ def assert_right(problem: AttentionProblem, variant: str) -> None:
 def test_forms_are_right(variant: str, form: str) -> None:
     plain = {"heads": 2, "seq_q": 100, "seq_kv": 150, "head_dim": 32}
     assert_right(AttentionProblem(**{**plain, **FORMS[form]}), variant)
+
+
+@pytest.mark.parametrize(
+    ("fields", "target", "reason"),
+    [
+        ({}, "cuda:sm_80", "is compared on cpu"),
+        ({"model_width": 64}, "cpu", "projections"),
+    ],
+)
+def test_what_upstream_does_not_fuse_is_unsupported(fields: dict, target: str, reason: str) -> None:
+    problem = AttentionProblem(heads=2, seq_q=64, head_dim=32, **fields)
+    assert reason in str(plugins.variant("upstream-fuse").supports(problem, target))
 
 
 @pytest.mark.parametrize("form", sweep(PACKED, but=["window, causal", "log-sum-exp"]))

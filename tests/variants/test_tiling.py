@@ -1,5 +1,7 @@
 """How problems are cut into tiles, and how many operations the tiled kernels execute."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -95,6 +97,16 @@ def test_naive_recomputes_a_row_of_scores_for_every_key_tile(problem, sizes):
     per_query_tile = tiles * (tiles * score + score + value) if tiles > 1 else 2 * score + value
     expected = problem.batch * problem.heads * len(query_starts(tiling)) * per_query_tile
     assert executed("naive", problem, sizes) == expected
+
+
+@settings(max_examples=6)
+@given(PROBLEMS, SIZES)
+def test_upstream_recomputes_a_row_of_scores_for_every_key_tile_and_repeats_no_key(problem, sizes):
+    sizes = replace(sizes, query_multiple=1)
+    tiles = len(key_starts(Tiling.of(problem, sizes)))
+    pairs = 2 * problem.batch * problem.heads * problem.seq_q * problem.seq_kv
+    expected = pairs * ((tiles + 1) * problem.head_dim + problem.head_dim_v)
+    assert executed("upstream-fuse", problem, sizes) == expected
 
 
 @settings(max_examples=8)

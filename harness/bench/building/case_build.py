@@ -60,7 +60,8 @@ def find_key(case: Case) -> KeyFound:
 
     The key changes with the source IR, the case but for lengths that are data of a call, the versions of the
     tools, the code of this package and of the plugins (`harness.artifact.code_digests`), and the device, and
-    with nothing else.  Raises `UnsupportedError` with the reason of the variant, `PluginError` or `InputError`.
+    with nothing else.  Raises `UnsupportedError` with the reason of the variant, `PluginError` or
+    `InputError`.
     """
     plugins.check_name("variant", case.variant)
     plugins.check_name("target", plugins.name_of(case.target))

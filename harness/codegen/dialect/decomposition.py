@@ -13,8 +13,10 @@ from mlir import ir
 from mlir.dialects import arith
 from mlir.dialects import math as mlir_math
 
+from harness.codegen.dialect.attention import take_apart
 from harness.codegen.dialect.operations import (
     SOFTMAX_NAMES,
+    Attention,
     BatchMatmul,
     Diag,
     LengthMask,
@@ -40,6 +42,9 @@ of 16 (usual ones are below 1) that takes scores of 2²⁶.  With larger scales 
 def decompose_all(root: ir.Module | ir.OpView) -> list[ir.OpView]:
     """Decompose every `attn` operation within, in place; returns all new operations."""
     made: list[ir.OpView] = []
+    for nested in list(operations_within(root.operation)):
+        if nested.name == Attention.NAME:
+            take_apart(nested)
     for nested in list(operations_within(root.operation)):
         if nested.name in _DECOMPOSITIONS:
             made += decompose(nested)

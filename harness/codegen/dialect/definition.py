@@ -57,6 +57,32 @@ irdl.dialect @attn {
   //   probability = e^(c (x - maximum)),   correction = e^(c (initial_maximum - maximum))
   irdl.operation @unnormalized_softmax SOFTMAX_FORM
 
+  // Attention that goes on from what it gives for earlier keys, for any leading batch dimensions.  With
+  //   score = query . key^T + bias / `scale`, and -inf where the mask is 0,
+  // the softmax above of the scores, with `scale` > 0 and continued from initial_maximum and initial_total,
+  // gives maximum, total and
+  //   output = correction * init + probability . value
+  // which is exact attention over all keys so far.  init 0, a very low maximum and total 0 stand for no key.
+  // The mask (8-bit integers) and the bias are optional; `mask_axes` and `bias_axes` list the axes of the
+  // scores [.., query, key] that each has.
+  irdl.operation @attention {
+    %query_type = irdl.base "!builtin.tensor"
+    %key_type = irdl.base "!builtin.tensor"
+    %value_type = irdl.base "!builtin.tensor"
+    %output_type = irdl.base "!builtin.tensor"
+    %row_type = irdl.base "!builtin.tensor"
+    %mask_type = irdl.base "!builtin.tensor"
+    %bias_type = irdl.base "!builtin.tensor"
+    %scale = irdl.base "#builtin.float"
+    %axes = irdl.any
+    %more_axes = irdl.any
+    irdl.operands(query: %query_type, key: %key_type, value: %value_type, init: %output_type,
+                  initial_maximum: %row_type, initial_total: %row_type, mask: optional %mask_type,
+                  bias: optional %bias_type)
+    irdl.results(output: %output_type, maximum: %row_type, total: %row_type)
+    irdl.attributes {"scale" = %scale, "mask_axes" = %axes, "bias_axes" = %more_axes}
+  }
+
   // result[.., i, j] = x[.., i] where i = j, else 0.
   irdl.operation @diag {
     %vector_type = irdl.base "!builtin.tensor"

@@ -20,6 +20,12 @@ SHIFT = "shift"
 SLACK = "slack"
 """And one more, see `Softmax.slack`."""
 
+SEGMENTS = "operandSegmentSizes"
+"""The attribute that says which operands are there."""
+
+SCORE_OPERANDS = ("mask", "bias")
+"""What attention may change scores by, in the order of its operands."""
+
 
 @dataclass(frozen=True)
 class Operand:
@@ -122,6 +128,45 @@ class Softmax(View):
     def is_normalized(self) -> bool:
         """Whether probabilities are divided by their total."""
         return self.operation.name == SOFTMAX_NAMES[0]
+
+
+@dataclass(frozen=True)
+class ScoreOperand:
+    """What attention changes scores by, a mask or a bias."""
+
+    value: ir.Value
+    axes: tuple[int, ...]
+    """The axes of the scores that it has, for each of its dimensions."""
+
+
+class Attention(View):
+    """Attention over keys, continued from earlier ones: see `harness.codegen.dialect.definition`."""
+
+    NAME = "attn.attention"
+    query = Operand(0)
+    key = Operand(1)
+    value = Operand(2)
+    init = Operand(3)
+    initial_maximum = Operand(4)
+    initial_total = Operand(5)
+    output = Result(0)
+    maximum = Result(1)
+    total = Result(2)
+
+    @property
+    def scale(self) -> float:
+        """c of the softmax: what `query · keyᵀ` is multiplied by."""
+        return ir.FloatAttr(self.operation.attributes["scale"]).value
+
+    @property
+    def score_operands(self) -> dict[str, ScoreOperand]:
+        """`mask` and `bias`, those that there are, in the order of operands."""
+        present = list(ir.DenseI32ArrayAttr(self.operation.attributes[SEGMENTS]))[-len(SCORE_OPERANDS) :]
+        names = [name for name, count in zip(SCORE_OPERANDS, present, strict=True) if count]
+        return {
+            name: ScoreOperand(value, tuple(ir.DenseI64ArrayAttr(self.operation.attributes[f"{name}_axes"])))
+            for name, value in zip(names, list(self.operation.operands)[6:], strict=True)
+        }
 
 
 class Diag(View):
@@ -237,6 +282,32 @@ def softmax(
     said = like.operation.attributes if like is not None else {}
     attributes |= {name: said[name] for name in (SUBTRACTS_FIRST, SHIFT, SLACK) if name in said}
     return Softmax(create(SOFTMAX_NAMES[0 if normalized else 1], types, operands, attributes))
+
+
+def attention(
+    query: ir.Value,
+    key: ir.Value,
+    value: ir.Value,
+    init: ir.Value,
+    initial_maximum: ir.Value,
+    initial_total: ir.Value,
+    *,
+    scale: float,
+    mask: ScoreOperand | None = None,
+    bias: ScoreOperand | None = None,
+) -> Attention:
+    """Build attention, continued from what earlier keys gave."""
+    present = [each for each in (mask, bias) if each is not None]
+    carried = [init, initial_maximum, initial_total]
+    operands = [query, key, value, *carried, *(each.value for each in present)]
+    counts = [*[1] * 6, int(mask is not None), int(bias is not None)]
+    attributes: dict[str, ir.Attribute] = {
+        "scale": ir.FloatAttr.get(init.type.element_type, scale),
+        SEGMENTS: ir.DenseI32ArrayAttr.get(counts),
+        "mask_axes": ir.DenseI64ArrayAttr.get(list(mask.axes) if mask else []),
+        "bias_axes": ir.DenseI64ArrayAttr.get(list(bias.axes) if bias else []),
+    }
+    return Attention(create(Attention.NAME, [each.type for each in carried], operands, attributes))
 
 
 def diag(x: ir.Value, out: ir.Value) -> Diag:

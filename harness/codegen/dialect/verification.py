@@ -6,6 +6,7 @@ from mlir import ir
 
 from harness.codegen.dialect.operations import (
     SOFTMAX_NAMES,
+    Attention,
     BatchMatmul,
     Diag,
     LengthMask,
@@ -90,6 +91,30 @@ def _verify_softmax(operation: ir.OpView) -> None:
     element, *others = [value.type.element_type for value in operation.operands]
     for other in others:
         _require(name, other == element, f"operands of {element} and {other}; expected one element type")
+
+
+def _verify_attention(operation: ir.OpView) -> None:
+    attention, name = Attention(operation), Attention.NAME
+    rank = attention.query.type.rank
+    _require(name, rank >= 2, f"query has rank {rank}; expected at least 2")
+    own_rank = attention.value.type.rank
+    _require(name, own_rank == rank, f"value has rank {own_rank}; expected the query's rank {rank}")
+    *batch, queries, depth = attention.query.type.shape
+    keys, columns = list(attention.value.type.shape)[-2:]
+    of_queries = f"as query {_shape(attention.query)} has"
+    _require_shape(name, "key", attention.key, [*batch, keys, depth], f"{of_queries}, and value's keys")
+    _require_shape(name, "value", attention.value, [*batch, keys, columns], of_queries)
+    _require_shape(name, "init", attention.init, [*batch, queries, columns], "a row of value for each query")
+    for role in ("initial_maximum", "initial_total"):
+        _require_shape(name, role, getattr(attention, role), [*batch, queries], "a number for each query")
+        _require_elements(name, role, getattr(attention, role), attention.init.type.element_type, "init's ")
+    _require(name, attention.scale > 0, f"scale is {attention.scale}; expected more than 0")
+    sizes = [*batch, queries, keys]
+    for role, operand in attention.score_operands.items():
+        axes = list(operand.axes)
+        is_inside = all(0 <= axis <= rank - 1 for axis in axes) and len(set(axes)) == len(axes)
+        _require(name, is_inside, f"{role}_axes {axes}; expected different ones of 0 … {rank - 1}")
+        _require_shape(name, role, operand.value, [sizes[axis] for axis in axes], "the scores' on its axes")
 
 
 def _verify_diag(operation: ir.OpView) -> None:
@@ -180,6 +205,7 @@ def _shape(value: ir.Value) -> str:
 _RULES: dict[str, Callable[[ir.OpView], None]] = {
     BatchMatmul.NAME: _verify_batch_matmul,
     **dict.fromkeys(SOFTMAX_NAMES, _verify_softmax),
+    Attention.NAME: _verify_attention,
     Diag.NAME: _verify_diag,
     Mask.NAME: _verify_mask,
     LengthMask.NAME: _verify_length_mask,

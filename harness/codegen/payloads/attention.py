@@ -24,7 +24,7 @@ from harness.codegen.payloads.arguments import (
 from harness.codegen.payloads.padded_sizes import PaddedSizes
 from harness.codegen.payloads.padding import padded, padded_rows, unpadded
 from harness.codegen.payloads.query_rows import QueryRows
-from harness.problem.attention_problem import AttentionProblem
+from harness.problem.attention_problem import SCORE_AXES, AttentionProblem
 
 
 def unsupported_by_payload(problem: AttentionProblem) -> str | None:
@@ -147,6 +147,28 @@ def single_attention(problem: AttentionProblem) -> ir.Module:
             wide_query, wide_key, wide_value = (steps.widened(operand) for operand in (query, key, value))
             attended = _attention(problem, problem, (wide_query, wide_key, wide_value), {})
             func.ReturnOp([steps.stored(attended.rows, output)])
+    return module
+
+
+def attention_operation(problem: AttentionProblem) -> ir.Module:
+    """Return `multi_head_attention` as one `attn.attention`, for problems with a mask and a bias at most."""
+    module = ir.Module.create()
+    with ir.InsertionPoint(module.body):
+        body = payload_function("attention", attention_arguments(problem))
+        query, key, value, *others, output = body.arguments
+        of_scores = {
+            name: attn.ScoreOperand(operand, tuple(map(SCORE_AXES.index, getattr(problem, f"{name}_axes"))))
+            for name, operand in _score_operands(problem, others).items()
+        }
+        with ir.InsertionPoint(body):
+            keys, values = (
+                steps.for_each_query_head(operand, problem.group_size) for operand in (key, value)
+            )
+            init = b.filled(0.0, problem.attended_shape)
+            maximum, total = (b.filled(number, problem.attended_shape[:-1]) for number in (steps.LOWEST, 0.0))
+            carried = (init, maximum, total)
+            attended = attn.attention(query, keys, values, *carried, scale=problem.scale, **of_scores)
+            func.ReturnOp([steps.stored(attended.output, output)])
     return module
 
 

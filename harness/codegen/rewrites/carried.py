@@ -8,10 +8,11 @@ from mlir import ir
 from harness.codegen.ir import builder as b
 from harness.codegen.ir.constants import constant_of_fill
 from harness.codegen.payloads.arguments import UNDOES_PADDING
-from harness.codegen.rewrites.consumer_rewriting import RunningSoftmax, Tags, demanded_values
+from harness.codegen.rewrites.consumer_rewriting import demanded_values
 from harness.codegen.rewrites.dependencies import needed_by
 from harness.codegen.rewrites.errors import RewriteRefusedError
 from harness.codegen.rewrites.plan import TilingPlan, check_not_continued
+from harness.codegen.rewrites.running import Running, Tags
 from harness.codegen.rewrites.structured import place_of, view_of
 
 
@@ -37,7 +38,7 @@ class Carried:
 
 def carried_tensors(
     plan: TilingPlan,
-    running: Sequence[RunningSoftmax],
+    running: Sequence[Running],
     keep: Sequence[ir.Value],
     stop: frozenset[ir.Operation],
 ) -> list[Carried]:
@@ -45,16 +46,13 @@ def carried_tensors(
 
     What they start from is made at the current insertion point where it does not exist yet.
     """
-    tensors = _root_results(plan, is_rescaled=bool(running))
-    for softmax, tags in ((each.softmax, each.row_tags) for each in running):
-        for value, initial in (
-            (softmax.maximum, softmax.initial_maximum),
-            (softmax.total, softmax.initial_total),
-        ):
-            is_needed = value in keep or bool(list(value.uses))
-            if is_needed:
-                check_not_continued(plan, softmax.operation, initial)
-            tensors.append(_carried(value, tags, initial, is_exported=is_needed, is_root_result=False))
+    tensors = _root_results(plan, is_rescaled=any(each.rescales_root for each in running))
+    for statistic in [statistic for each in running for statistic in each.statistics]:
+        value, initial = statistic.value, statistic.initial
+        is_needed = value in keep or bool(list(value.uses))
+        if is_needed:
+            check_not_continued(plan, ir.OpResult(value).owner.opview, initial)
+        tensors.append(_carried(value, statistic.tags, initial, is_exported=is_needed, is_root_result=False))
     originals = [each.original for each in tensors]
     for value in keep:
         if value not in originals:
@@ -63,9 +61,9 @@ def carried_tensors(
             tensors.append(_carried(value, _tags_of(plan, value, stop), initial, is_root_result=False))
     if plan.options.carries_whole:
         tensors.sort(key=lambda each: each.is_root_result)  # statistics first, as forms are printed
-    for each in tensors:
-        if each.is_exported:
-            _check_scope(plan, each.original)
+    for tensor in tensors:
+        if tensor.is_exported:
+            _check_scope(plan, tensor.original)
     return tensors
 
 
@@ -111,7 +109,7 @@ def _own_place(value: ir.Value) -> ir.Value | None:
 def _tags_of(plan: TilingPlan, value: ir.Value, stop: frozenset[ir.Operation]) -> Tags:
     """Return the root's loops that cut a kept intermediate, or what is computed of intermediates."""
     demanded: dict[ir.Value, Tags] = {}
-    for needed, tags in demanded_values(plan.view, plan.tiled, stop):
+    for needed, tags in demanded_values(plan.view, {loop: loop for loop in plan.tiled}, stop):
         demanded.setdefault(needed, tags)
     value_tags = _tags_from(value, demanded)
     if value_tags is None:
@@ -138,13 +136,13 @@ def _tags_from(value: ir.Value, demanded: Mapping[ir.Value, Tags]) -> Tags | Non
     return tuple(of_loops.get(loop) for loop in view.result_loops[ir.OpResult(value).result_number])
 
 
-def _check_known_in_tiles(value: ir.Value, running: Sequence[RunningSoftmax]) -> None:
+def _check_known_in_tiles(value: ir.Value, running: Sequence[Running]) -> None:
     """Refuse what is relative to a maximum and a total that are known only after the last tile."""
     needed = needed_by(ir.OpResult(value).owner) if isinstance(value, ir.OpResult) else set()
-    for each in running:
-        if each.softmax.operation.operation in needed:
+    for operation, _ in [reduction for each in running for reduction in each.reductions]:
+        if operation.operation in needed:
             raise RewriteRefusedError(
-                each.softmax.operation,
+                operation,
                 f"the intermediate {value.type} cannot be kept: its tiles are relative to the maximum and "
                 "total of the keys so far",
             )

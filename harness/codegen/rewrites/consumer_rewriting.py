@@ -7,25 +7,25 @@ is rewritten: what has been accumulated so far is rescaled by the softmax's four
 diag(correction) · init`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mlir import ir
 
 from harness.codegen.dialect import operations as attn
-from harness.codegen.ir import builder as b
+from harness.codegen.dialect.attention import rescaled_init
 from harness.codegen.ir.walk import producer_of
 from harness.codegen.payloads.arguments import UNDOES_PADDING
 from harness.codegen.rewrites.dependencies import needed_by
 from harness.codegen.rewrites.errors import RewriteRefusedError
+from harness.codegen.rewrites.fusion import TileBuilder
+from harness.codegen.rewrites.ranges import Ranges
+from harness.codegen.rewrites.running import Cut, Running, Statistic, Tags
 from harness.codegen.rewrites.structured import StructuredView, view_of
-
-Tags = tuple[int | None, ...]
-"""For each dimension of a value, the root's loop that cuts it."""
 
 
 @dataclass(frozen=True)
-class RunningSoftmax:
+class RunningSoftmax(Running):
     """A softmax whose statistics a reduction loop carries."""
 
     softmax: attn.Softmax
@@ -35,9 +35,44 @@ class RunningSoftmax:
     """The root's loops along the scores' dimensions."""
 
     @property
-    def row_tags(self) -> Tags:
-        """The root's loops along the rows' dimensions."""
-        return self.tags[: self.softmax.dimension] + self.tags[self.softmax.dimension + 1 :]
+    def reductions(self) -> Sequence[tuple[ir.OpView, Tags]]:
+        """The softmax."""
+        return [(self.softmax.operation, self.tags)]
+
+    @property
+    def statistics(self) -> Sequence[Statistic]:
+        """Maximum and total."""
+        rows = self.tags[: self.softmax.dimension] + self.tags[self.softmax.dimension + 1 :]
+        return [
+            Statistic(self.softmax.maximum, rows, self.softmax.initial_maximum),
+            Statistic(self.softmax.total, rows, self.softmax.initial_total),
+        ]
+
+    @property
+    def rescales_root(self) -> bool:
+        """The correction does."""
+        return True
+
+    def advance(self, builder: TileBuilder, cut: Cut, states: Mapping[ir.Value, ir.Value]) -> None:
+        """Build the softmax on a tile of scores."""
+        softmax, own, rows = self.softmax, self._scores(cut), self._rows(cut)
+        statistics = {2: states[softmax.maximum], 3: states[softmax.total]}
+        results = builder.operation(self.view, own, statistics)
+        for value, result in zip(softmax.operation.results, results, strict=True):
+            builder.provide(value, own if value == softmax.probability else rows, result)
+
+    def rescaled(
+        self, builder: TileBuilder, cut: Cut, states: Mapping[ir.Value, ir.Value], init: ir.Value
+    ) -> ir.Value:
+        """Return `diag(correction) · init`."""
+        return rescaled_init(builder.tile(self.softmax.correction, self._rows(cut)), init)
+
+    def _scores(self, cut: Cut) -> Ranges:
+        return self.view.ranges({loop: cut[tag] for loop, tag in enumerate(self.tags) if tag is not None})
+
+    def _rows(self, cut: Cut) -> Ranges:
+        scores = self._scores(cut)
+        return scores[: self.softmax.dimension] + scores[self.softmax.dimension + 1 :]
 
 
 def running_softmaxes(
@@ -48,7 +83,7 @@ def running_softmaxes(
     Raises `RewriteRefusedError` where one of them cannot be made a running one.
     """
     softmaxes: dict[ir.Operation, RunningSoftmax] = {}
-    for value, tags in demanded_values(root, tiled, stop):
+    for value, tags in demanded_values(root, {loop: loop for loop in tiled}, stop):
         view = view_of(producer_of(value))
         if view is None or view.operation.operation in stop or ir.OpResult(value).result_number != 0:
             continue
@@ -64,42 +99,38 @@ def running_softmaxes(
     return list(softmaxes.values())
 
 
-def rescaled_init(correction: ir.Value, init: ir.Value) -> ir.Value:
-    """Return `diag(correction) · init` at the current insertion point."""
-    rows = b.sizes_of(correction)
-    dtype = b.dtype_of(init)
-    matrix = attn.diag(correction, b.empty([*rows, rows[-1]], dtype)).matrix
-    zeros = b.filled(0.0, b.sizes_of(init), dtype)
-    return attn.batch_matmul(matrix, init, zeros).product
-
-
 def demanded_values(
-    root: StructuredView, tiled: frozenset[int], stop: frozenset[ir.Operation]
+    view: StructuredView, own_tags: Mapping[int, int | None], stop: frozenset[ir.Operation]
 ) -> Iterator[tuple[ir.Value, Tags]]:
-    """Yield the values of which a tile of the root needs tiles, with the root's loops that cut each."""
+    """Yield the values of which a tile of an operation needs tiles, with the root's loops that cut each.
+
+    `own_tags` are those that cut the operation's loops.
+    """
     pending: list[tuple[ir.Value, Tags]] = []
     seen: set[tuple[ir.Value, Tags]] = set()
 
-    def demand(view: StructuredView, loop_tags: dict[int, int | None]) -> None:
-        for operand, loops in zip(view.operation.operands, view.operand_loops, strict=True):
+    def demand(needing: StructuredView, loop_tags: Mapping[int, int | None]) -> None:
+        for operand, loops in zip(needing.operation.operands, needing.operand_loops, strict=True):
             pending.append((operand, tuple(loop_tags.get(loop) for loop in loops)))
 
-    demand(root, {loop: loop for loop in tiled})
+    demand(view, own_tags)
     while pending:
         value, tags = pending.pop()
         if (
             (value, tags) in seen
-            or not isinstance(value, ir.OpResult)
+            or not isinstance(value.type, ir.RankedTensorType)
             or not any(tag is not None for tag in tags)
         ):
             continue
         seen.add((value, tags))
         yield value, tags
+        if not isinstance(value, ir.OpResult):
+            continue
         producer = ir.OpResult(value).owner.opview
-        view = view_of(producer)
-        if view is not None and view.operation.operation not in stop:
+        own_view = view_of(producer)
+        if own_view is not None and producer.operation not in stop:
             result = ir.OpResult(value).result_number
-            demand(view, dict(zip(view.result_loops[result], tags, strict=True)))
+            demand(own_view, dict(zip(own_view.result_loops[result], tags, strict=True)))
         elif UNDOES_PADDING in producer.attributes:
             pending.append((producer.operands[0], tags))
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from mlir import ir
 
 from harness.codegen.dialect import operations as attn
-from harness.codegen.rewrites.consumer_rewriting import RunningSoftmax
 from harness.codegen.rewrites.errors import RewriteRefusedError
 from harness.codegen.rewrites.repeated_elements import hiding_of
+from harness.codegen.rewrites.running import Running
 from harness.codegen.rewrites.structured import StructuredView, reads_place
 
 
@@ -27,6 +27,9 @@ class TileOptions:
     and masked out in a reduction loop."""
     recompute: bool = False
     """Fuse also producers that are needed whole, which could be computed once outside."""
+    carries_reductions: bool = False
+    """Carry all reductions along the root's reduction loop that it depends on, also in plain linalg, and
+    rescale what depends on them; else only softmaxes of the `attn` dialect."""
     init_outside: bool = True
     """The init rule.  Off, the initial value is made in every iteration, as the slides *Linalg Fusion
     Enhancement* first print it: wrong, and kept to show."""
@@ -86,6 +89,11 @@ def planned(
         raise RewriteRefusedError(
             view.operation, f"interchange {order}; expected a permutation of 0 … {count - 1}"
         )
+    if any(tile_sizes[loop] for loop in view.uncut):
+        raise RewriteRefusedError(
+            view.operation,
+            f"tile sizes {list(tile_sizes)}; expected 0 for loops {list(view.uncut)}, never cut",
+        )
     sizes = tuple(min(size, view.length(loop)) if size else 0 for loop, size in enumerate(tile_sizes))
     loops = tuple(loop for loop in order if sizes[loop])
     inner = (n for n, loop in enumerate(loops) if options.carries_whole or view.is_reduction[loop])
@@ -97,16 +105,16 @@ def planned(
     return plan
 
 
-def check_seen_once(running: Sequence[RunningSoftmax], plan: TilingPlan) -> None:
-    """Refuse loops that would take the same scores into a running softmax's statistics more than once.
+def check_seen_once(running: Sequence[Running], plan: TilingPlan) -> None:
+    """Refuse loops that would take the same elements into a running reduction more than once.
 
-    These are the loops from the first reduction on that cut no dimension of the scores.
+    These are the loops from the first reduction on that cut no dimension of what it reduces.
     """
-    for each in running:
+    for operation, tags in [reduction for each in running for reduction in each.reductions]:
         for loop in plan.inner:
-            if loop not in each.tags:
+            if loop not in tags:
                 raise RewriteRefusedError(
-                    each.softmax.operation,
+                    operation,
                     f"loop {loop} inside the reduction does not cut its rows: each tile would be seen "
                     "repeatedly",
                 )

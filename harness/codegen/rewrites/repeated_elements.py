@@ -41,6 +41,8 @@ def hiding_of(view: StructuredView, loop: int) -> Hiding | None:
     operation = view.operation
     if operation.name in attn.SOFTMAX_NAMES:
         return Hiding(0, -math.inf)
+    if operation.name == attn.Attention.NAME:
+        raise RewriteRefusedError(operation, "keys of a tile moved back would be seen twice: peel the rest")
     if operation.name == attn.BatchMatmul.NAME:
         return Hiding(0, 0.0)
     if operation.name.startswith("linalg.") and len(operation.results) == 1:

@@ -2,10 +2,23 @@
 
 Covers linalg operations, named and generic, whose operands are indexed by loops alone, and the `attn`
 dialect's.  A view can build the same operation on tiles.
+
+It keeps the contract that upstream's C++ has as `TilingInterface`, which operations defined in IRDL cannot
+implement:
+
+- `getLoopIteratorTypes`: `is_reduction`; `getIterationDomain`: `ranges` of no cut.
+- `getTiledImplementation`: `build` on tiles of operands, which are those of `operand_ranges`.
+- `getResultTilePosition`: `result_loops`, along which a tile of loops is a tile of a result; read backwards
+  it is `generateResultTileValue`, by which a producer is built on the tile that its consumer asks for.
+- `PartialReductionOpInterface` is more than is asked for: a reduction that goes on from its initial value
+  (`init_operands`, `reads_init`) is tiled by a loop that carries its results.  Where several results are
+  carried, all of them must be exact for what was seen so far.
+- Tiles that cover the loops once give the result of the whole operation, in any order of parallel loops.
+  Loops in `uncut` are an exception: a tile along them would count what others count, too.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mlir import ir
 from mlir.dialects import arith, linalg, tensor
@@ -31,6 +44,8 @@ class StructuredView:
     result_loops: tuple[Loops, ...]
     init_operands: tuple[int, ...]
     """For each result, the operand that holds its initial value or just its place."""
+    uncut: Loops = ()
+    """Loops that no tiling of the operation itself may cut, as parts of them would repeat work on others."""
 
     @property
     def loop_count(self) -> int:
@@ -108,7 +123,9 @@ def view_of(operation: ir.OpView | ir.Operation | ir.Block | None) -> Structured
         return None
     if operation.name in _ATTN_FORMS:
         form = _ATTN_FORMS[operation.name]
-        return _with_loops(operation, form.loops(operation), form.init_operands)
+        return replace(
+            _with_loops(operation, form.loops(operation), form.init_operands), uncut=form.uncut(operation)
+        )
     if not operation.name.startswith("linalg.") or not operation.results:
         return None
     maps = [attribute.value for attribute in linalg.get_indexing_maps(operation)]
@@ -236,6 +253,31 @@ def _softmax_loops(operation: ir.OpView) -> list[Loops]:
     return [full, full, rows, rows, rows]
 
 
+def _attention_loops(operation: ir.OpView) -> list[Loops]:
+    """Loops are those of the scores, batch, query and key, then the columns of V, then those of Q and K."""
+    attention = attn.Attention(operation)
+    rank = attention.query.type.rank
+    (*batch, query), key, column, depth = range(rank - 1), rank - 1, rank, rank + 1
+    rows = (*batch, query)
+    scores = (*rows, key)
+    of_scores = [tuple(scores[axis] for axis in each.axes) for each in attention.score_operands.values()]
+    return [
+        (*rows, depth),
+        (*batch, key, depth),
+        (*batch, key, column),
+        (*rows, column),
+        rows,
+        rows,
+        *of_scores,
+    ]
+
+
+def _attention_uncut(operation: ir.OpView) -> Loops:
+    """Parts of the columns of V would count all keys again; parts of those of Q and K are no scores."""
+    rank = attn.Attention(operation).query.type.rank
+    return rank, rank + 1
+
+
 def _diag_loops(operation: ir.OpView) -> list[Loops]:
     matrix = tuple(range(attn.Diag(operation).x.type.rank + 1))
     return [matrix[:-1], matrix]
@@ -273,6 +315,19 @@ def _build_softmax(operation: ir.OpView, tiles: Sequence[ir.Value], loops: Range
         like=softmax,
     )
     return list(tiled.operation.results)
+
+
+def _build_attention(operation: ir.OpView, tiles: Sequence[ir.Value], loops: Ranges) -> list[ir.Value]:
+    attention = attn.Attention(operation)
+    of_scores = attention.query.type.rank
+    if any(part.is_dropped for part in loops[of_scores - 2 :]):
+        raise RewriteRefusedError(operation, "only its batch dimensions can be left out of a tile")
+    kept = [axis for axis, part in enumerate(loops[:of_scores]) if not part.is_dropped]
+    changes = {
+        name: attn.ScoreOperand(tile, tuple(kept.index(axis) for axis in operand.axes if axis in kept))
+        for (name, operand), tile in zip(attention.score_operands.items(), tiles[6:], strict=True)
+    }
+    return list(attn.attention(*tiles[:6], scale=attention.scale, **changes).operation.results)
 
 
 def _build_diag(operation: ir.OpView, tiles: Sequence[ir.Value], loops: Ranges) -> list[ir.Value]:
@@ -324,6 +379,7 @@ class _AttnForm:
     build: Callable[[ir.OpView, Sequence[ir.Value], Ranges], list[ir.Value]]
     init_operands: tuple[int, ...]
     read_inits: tuple[int, ...]
+    uncut: Callable[[ir.OpView], Loops] = lambda operation: ()
 
 
 _SOFTMAX = _AttnForm(_softmax_loops, _build_softmax, (1, 2, 3, 4), (2, 3))
@@ -331,6 +387,9 @@ _ATTN_FORMS = {
     attn.BatchMatmul.NAME: _AttnForm(_batch_matmul_loops, _build_batch_matmul, (2,), (2,)),
     attn.SOFTMAX_NAMES[0]: _SOFTMAX,
     attn.SOFTMAX_NAMES[1]: _SOFTMAX,
+    attn.Attention.NAME: _AttnForm(
+        _attention_loops, _build_attention, (3, 4, 5), (3, 4, 5), _attention_uncut
+    ),
     attn.Diag.NAME: _AttnForm(_diag_loops, _build_diag, (1,), ()),
     attn.Mask.NAME: _AttnForm(_mask_loops, _build_mask, (0,), (0,)),
     attn.LengthMask.NAME: _AttnForm(_mask_loops, _build_length_mask, (0,), (0,)),

@@ -15,24 +15,23 @@ from dataclasses import dataclass, field
 from mlir import ir
 from mlir.dialects import arith, scf
 
-from harness.codegen.dialect.operations import loop_letters
+from harness.codegen.dialect.operations import SOFTMAX_NAMES, loop_letters
 from harness.codegen.ir import builder as b
 from harness.codegen.rewrites.carried import Carried, carried_tensors
-from harness.codegen.rewrites.consumer_rewriting import RunningSoftmax, rescaled_init, running_softmaxes
+from harness.codegen.rewrites.consumer_rewriting import running_softmaxes
 from harness.codegen.rewrites.dependencies import erase_dead, redirect
+from harness.codegen.rewrites.dependent_reductions import dependent_reductions
 from harness.codegen.rewrites.errors import RewriteRefusedError
 from harness.codegen.rewrites.fusion import FusionRules, TileBuilder
 from harness.codegen.rewrites.plan import TileOptions, TilingPlan, check_seen_once, planned
 from harness.codegen.rewrites.ranges import Range, Ranges, extract, insert, minimum, multiply, subtract
 from harness.codegen.rewrites.repeated_elements import hide_repeated
+from harness.codegen.rewrites.running import Cut, Running
 from harness.codegen.rewrites.structured import view_of
 
 __all__ = ["TileOptions", "TiledNest", "tile_and_fuse"]
 
 _DEFAULTS = TileOptions()
-
-Cut = dict[int, Range]
-"""The tiles along the loops that are made so far."""
 
 
 @dataclass
@@ -77,7 +76,9 @@ def tile_and_fuse(
         raise RewriteRefusedError(root, "it is not a structured operation with loops that can be tiled")
     plan = planned(view, tile_sizes, interchange, options)
     stopped = frozenset(operation.operation for operation in stop)
-    running = running_softmaxes(view, plan.tiled, stopped)
+    running: list[Running] = [*running_softmaxes(view, plan.tiled, stopped)]
+    if options.carries_reductions:
+        running += dependent_reductions(plan, stopped, keep_intermediates)
     check_seen_once(running, plan)
     block = root.operation.block
     existing = {operation.operation for operation in block.operations}
@@ -104,7 +105,7 @@ class _Nest:
         self,
         plan: TilingPlan,
         stop: frozenset[ir.Operation],
-        running: list[RunningSoftmax],
+        running: Sequence[Running],
         carried: list[Carried],
     ) -> None:
         self.plan = plan
@@ -240,13 +241,14 @@ class _Nest:
     ) -> list[ir.Value]:
         """Build the root and its producers on one tile; returns each carried tensor's new tile."""
         builder = self._builder(destinations)
-        corrections = [_run_softmax(builder, running, cut, states) for running in self.running]
+        for running in self.running:
+            running.advance(builder, cut, states)
         init_tiles = {}
         if states and self.plan.options.init_outside:
             for operand, result in zip(self.view.init_operands, self.root.results, strict=True):
                 init_tiles[operand] = states[result]
-                for correction in corrections:
-                    init_tiles[operand] = rescaled_init(correction, init_tiles[operand])
+                for running in self.running:
+                    init_tiles[operand] = running.rescaled(builder, cut, states, init_tiles[operand])
         results = builder.operation(self.view, self.view.ranges(cut), init_tiles)
         if isinstance(results[0], ir.OpResult):
             self.outcome.roots.append(ir.OpResult(results[0]).owner.opview)
@@ -259,7 +261,9 @@ class _Nest:
 
     def _builder(self, destinations: dict[ir.Value, ir.Value]) -> TileBuilder:
         """Return a builder; where reduction tiles are moved back, it hides what they repeat."""
-        reducers = [running.softmax.operation for running in self.running] or [self.root]
+        reducers = [operation for running in self.running for operation, _ in running.reductions]
+        if not any(operation.name in SOFTMAX_NAMES for operation in reducers):
+            reducers.append(self.root)
         rewrites = {operation.operation: hide_repeated for operation in reducers}
         return TileBuilder(FusionRules(self.stop, self.plan.options.recompute, rewrites), destinations)
 
@@ -269,19 +273,6 @@ def _ranges_of(each: Carried, cut: Cut) -> Ranges:
         Range(0, size, is_whole=True) if loop is None or loop not in cut else cut[loop]
         for size, loop in zip(b.sizes_of(each.original), each.loops, strict=True)
     )
-
-
-def _run_softmax(
-    builder: TileBuilder, running: RunningSoftmax, cut: Cut, states: dict[ir.Value, ir.Value]
-) -> ir.Value:
-    softmax, view = running.softmax, running.view
-    own = view.ranges({loop: cut[tag] for loop, tag in enumerate(running.tags) if tag is not None})
-    rows = own[: softmax.dimension] + own[softmax.dimension + 1 :]
-    statistics = {2: states[softmax.maximum], 3: states[softmax.total]}
-    results = builder.operation(view, own, statistics)
-    for value, result in zip(softmax.operation.results, results, strict=True):
-        builder.provide(value, own if value == softmax.probability else rows, result)
-    return results[3]
 
 
 def _sum(addend: ir.Value, value: ir.Value) -> ir.Value:

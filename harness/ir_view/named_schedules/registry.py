@@ -8,16 +8,20 @@ from functools import partial
 from mlir import ir
 from mlir.dialects import func, linalg
 
+from harness.codegen.dialect.attention import take_apart
 from harness.codegen.dialect.context import mlir_context
-from harness.codegen.dialect.decomposition import decompose_all
+from harness.codegen.dialect.decomposition import decompose
+from harness.codegen.dialect.operations import Attention
 from harness.codegen.ir import builder as b
-from harness.codegen.ir.walk import functions_of
+from harness.codegen.ir.walk import functions_of, operations_within
 from harness.codegen.payloads.attention import (
+    attention_operation,
     multi_head_attention,
     multi_head_attention_with_prologue_projections,
     single_attention,
 )
-from harness.codegen.rewrites.simplifications import erase_unused
+from harness.codegen.payloads.plain_linalg import single_attention_in_linalg
+from harness.codegen.rewrites.normalization import softmaxes
 from harness.codegen.rewrites.tile_and_fuse import TileOptions, tile_and_fuse
 from harness.problem.attention_problem import AttentionProblem
 from harness.variants.attention_schedule import (
@@ -28,6 +32,7 @@ from harness.variants.attention_schedule import (
     to_linalg,
 )
 from harness.variants.schedule import PAYLOAD, StageRecord, Step, apply, import_rewrites
+from harness.variants.upstream_schedule import contractions, fusion, plain_linalg
 
 SLIDES = "slides Linalg Fusion Enhancement"
 POST = "forum post Transformations on Linalg on Tensors"
@@ -42,6 +47,11 @@ NAIVE_TILES, NAIVE_ORDER = {"tile_q": 4, "tile_kv": 4}, [2, 1, 0]
 FLASH_TILES = {"tile_batch": 1, "tile_q": 4, "tile_kv": 4}
 KEYS_OUTSIDE, QUERIES_OUTSIDE = [0, 1, 4, 3, 2], [0, 1, 2, 3, 4]
 HOISTED, AS_PRINTED = TileOptions(), TileOptions(carries_whole=True)
+
+STARTS_AGAIN = (
+    "the fill with 0 that the product with V starts from lands inside the loop over key tiles, so that only "
+    "the last key tile is left in the output"
+)
 
 LINALG = Step("linalg", "upstream dialects only", to_linalg)
 
@@ -106,6 +116,10 @@ def _one_head(**sizes: int) -> ir.Module:
     return single_attention(AttentionProblem(heads=1, **sizes))
 
 
+def _one_head_in_linalg(**sizes: int) -> ir.Module:
+    return single_attention_in_linalg(AttentionProblem(heads=1, **sizes))
+
+
 def _heads(**sizes: int) -> ir.Module:
     return multi_head_attention(AttentionProblem(**sizes))
 
@@ -116,11 +130,6 @@ def _projected(*, seq: int, **sizes: int) -> ir.Module:
 
 def _made(value: ir.Value) -> ir.OpView:
     return ir.OpResult(value).owner.opview
-
-
-def _decompose(module: ir.Module) -> None:
-    decompose_all(module)
-    erase_unused(module)
 
 
 def _product(name: str, summary: str, form: str = "", options: TileOptions = HOISTED) -> NamedSchedule:
@@ -148,7 +157,7 @@ def _naive(name: str, summary: str, source: str, *, init_outside: bool, why_wron
 
         return (
             ABSORBED_SCALE,
-            Step("plain-linalg", "maximum, exponential, sum, quotient as linalg", _decompose),
+            Step("plain-linalg", "maximum, exponential, sum, quotient as linalg", plain_linalg),
             Step("tiled", "key tiles outside of query tiles", tile),
             LINALG,
         )
@@ -157,6 +166,85 @@ def _naive(name: str, summary: str, source: str, *, init_outside: bool, why_wron
     return NamedSchedule(
         name, summary, tiling + source, _one_head, SMALL_HEAD, NAIVE_TILES, steps, why_wrong or None
     )
+
+
+def _upstream(name: str, summary: str, *, keeps_fill: bool, why_wrong: str | None = None) -> NamedSchedule:
+    """Return what upstream's own tile-and-fuse makes of one head in plain linalg."""
+
+    def steps(*, tile_q: int, tile_kv: int) -> tuple[Step, ...]:
+        fused = fusion(_last_product, [tile_q, 0, tile_kv], NAIVE_ORDER, keeps_fill=keeps_fill)
+        return (*fused, LINALG)
+
+    source = f"MLIR's transform.structured.fuse; {SLIDES}, interchange {NAIVE_ORDER}"
+    return NamedSchedule(
+        name, summary, source, _one_head_in_linalg, SMALL_HEAD, NAIVE_TILES, steps, why_wrong
+    )
+
+
+def _flash_in_linalg() -> NamedSchedule:
+    """Return what consumer rewriting makes of one head in plain linalg: no operation says softmax."""
+
+    def steps(*, tile_q: int, tile_kv: int) -> tuple[Step, ...]:
+        def tile(module: ir.Module) -> None:
+            options = TileOptions(carries_reductions=True)
+            tile_and_fuse(_last_product(module), [tile_q, 0, tile_kv], [0, 1, 2], options=options)
+
+        return Step("tiled", "the key loop carries maximum, sum and output", tile), LINALG
+
+    return NamedSchedule(
+        "flash-from-linalg",
+        "queries outside, keys inside; the softmax is plain linalg, whose reductions depend on each other",
+        "consumer rewriting, for any reductions whose terms have a factor of those before",
+        _one_head_in_linalg,
+        SMALL_HEAD,
+        NAIVE_TILES,
+        steps,
+    )
+
+
+def _attention_operation() -> NamedSchedule:
+    """Return attention as one operation, tiled as such and then taken apart."""
+
+    def attentions(module: ir.Module) -> list[ir.OpView]:
+        return [op for op in operations_within(module.operation) if op.operation.name == Attention.NAME]
+
+    def take_all_apart(module: ir.Module) -> None:
+        for operation in attentions(module):
+            take_apart(operation)
+
+    def decompose_softmaxes(module: ir.Module) -> None:
+        for operation in softmaxes(module):
+            decompose(operation)
+
+    def steps(*, tile_q: int, tile_kv: int) -> tuple[Step, ...]:
+        def tile_rows(module: ir.Module) -> None:
+            tile_and_fuse(attentions(module)[0], [1, 1, tile_q, 0, 0, 0])
+
+        def tile_keys(module: ir.Module) -> None:
+            options = TileOptions(peels_rest=True)
+            tile_and_fuse(attentions(module)[0], [0, 0, 0, tile_kv, 0, 0], options=options)
+
+        return (
+            Step("query-tiles", "loops over batch, head and query tiles of the operation", tile_rows),
+            Step("key-tiles", "the operation on key tiles goes on from output, maximum and total", tile_keys),
+            Step("products-and-softmax", "a product, a softmax, a product", take_all_apart),
+            Step("softmax-as-linalg", "the softmax in its linalg operations", decompose_softmaxes),
+            LINALG,
+        )
+
+    source = "pull request Add flash attention forward op, to IREE: tiled as an operation, then taken apart"
+    summary = "attention as one operation: tiled as such, then a product, a softmax and a product"
+    return NamedSchedule(
+        "attention-operation", summary, source, _attention_as_operation, SMALL, NAIVE_TILES, steps
+    )
+
+
+def _attention_as_operation(**sizes: int) -> ir.Module:
+    return attention_operation(AttentionProblem(**sizes))
+
+
+def _last_product(module: ir.Module) -> ir.OpView:
+    return contractions(module)[-1]
 
 
 def _flash(
@@ -208,14 +296,24 @@ SCHEDULES: dict[str, NamedSchedule] = {
             "recomputes score rows and starts again from 0 for each key tile, as printed in its source",
             "",
             init_outside=False,
-            why_wrong="the fill with 0 that the product with V starts from lands inside the loop over key "
-            "tiles, so that only the last key tile is left in the output",
+            why_wrong=STARTS_AGAIN,
         ),
         _naive(
             "naive",
             "recomputes whole rows of scores for each key tile; the output starts from 0 once",
             ", with its init rule",
             init_outside=True,
+        ),
+        _upstream(
+            "upstream-fuse-published",
+            "MLIR's own tile-and-fuse: recomputes score rows and starts again from 0 for each key tile",
+            keeps_fill=True,
+            why_wrong=STARTS_AGAIN,
+        ),
+        _upstream(
+            "upstream-fuse",
+            "MLIR's own tile-and-fuse, of an initial value that it does not fuse: recomputes score rows",
+            keeps_fill=False,
         ),
         _flash(
             "flash-published",
@@ -243,6 +341,8 @@ SCHEDULES: dict[str, NamedSchedule] = {
             QUERIES_OUTSIDE,
             FINAL_DIVISION,
         ),
+        _flash_in_linalg(),
+        _attention_operation(),
         _projections(
             "split-head",
             "one loop over heads, with the projections' weight columns of those heads inside",

@@ -27,6 +27,21 @@ func.func @softmax(%x: tensor<?x5xf32>, %row: tensor<?xf32>) -> (tensor<?x5xf32>
 }}
 """
 
+ATTENTION = """
+func.func @attention(%query: tensor<2x3x4xf16>, %key: tensor<2x5x4xf16>, %value: tensor<2x5x6xf16>,
+                     %init: tensor<2x3x6xf32>, %row: tensor<2x3xf32>, %mask: tensor<3x5xi8>,
+                     %bias: tensor<5xf16>)
+    -> tensor<2x3x6xf32> {
+  %attention:3 = "attn.attention"(%query, %key, %value, %init, %row, %row, %mask, %bias)
+      {scale = 2.500000e-01 : f32, mask_axes = array<i64: 1, 2>, bias_axes = array<i64: 2>,
+       operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1, 1>}
+      : (tensor<2x3x4xf16>, tensor<2x5x4xf16>, tensor<2x5x6xf16>, tensor<2x3x6xf32>, tensor<2x3xf32>,
+         tensor<2x3xf32>, tensor<3x5xi8>, tensor<5xf16>)
+      -> (tensor<2x3x6xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
+  return %attention#0 : tensor<2x3x6xf32>
+}
+"""
+
 DIAG = """
 func.func @diag(%x: tensor<2x3xf64>, %out: tensor<2x3x3xf64>) -> tensor<2x3x3xf64> {
   %matrix = "attn.diag"(%x, %out) : (tensor<2x3xf64>, tensor<2x3x3xf64>) -> tensor<2x3x3xf64>
@@ -81,6 +96,7 @@ def product(layout):
 TEXTS = {
     **{f"batch_matmul-{layout}": product(layout) for layout in attn.LAYOUTS},
     **{name.removeprefix("attn."): SOFTMAX.format(name=name) for name in attn.SOFTMAX_NAMES},
+    "attention": ATTENTION,
     "diag": DIAG,
     "mask": MASK,
     "length_mask": LENGTH_MASK,

@@ -108,6 +108,36 @@ def test_softmaxes(dimension, shapes, message):
     assert rejection(types, softmax(dimension)) == f"attn.softmax: {message}"
 
 
+def attention(axes, scale=0.5):
+    def build(*operands):
+        bias = attn.ScoreOperand(operands[6], axes) if len(operands) > 6 else None
+        return attn.attention(*operands[:6], scale=scale, bias=bias).operation
+
+    return build
+
+
+@pytest.mark.parametrize(
+    ("build", "shapes", "message"),
+    [
+        (attention(()), "4 5x4 5x6 3x6 3 3", "query has rank 1; expected at least 2"),
+        (attention(()), "3x4 5x4 6 3x6 3 3", "value has rank 1; expected the query's rank 2"),
+        (
+            attention(()),
+            "3x4 7x4 5x6 3x6 3 3",
+            "key is 7×4; expected 5×4, as query 3×4 has, and value's keys",
+        ),
+        (attention(()), "3x4 5x4 5x6 3x5 3 3", "init is 3×5; expected 3×6, a row of value for each query"),
+        (attention(()), "3x4 5x4 5x6 3x6 5 5", "initial_maximum is 5; expected 3, a number for each query"),
+        (attention((), scale=0.0), "3x4 5x4 5x6 3x6 3 3", "scale is 0.0; expected more than 0"),
+        (attention((2,)), "3x4 5x4 5x6 3x6 3 3 5", "bias_axes [2]; expected different ones of 0 … 1"),
+        (attention((1,)), "3x4 5x4 5x6 3x6 3 3 3", "bias is 3; expected 5, the scores' on its axes"),
+    ],
+)
+def test_attention(build, shapes, message):
+    types = [f"tensor<{shape}xf32>" for shape in shapes.split()]
+    assert rejection(types, build) == f"attn.attention: {message}"
+
+
 @pytest.mark.parametrize(
     ("types", "message"),
     [

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from harness.codegen.dialect.context import mlir_context
 from harness.codegen.dialect.verification import verify
 from harness.codegen.payloads.attention import (
+    attention_operation,
     multi_head_attention,
     multi_head_attention_with_prologue_projections,
     single_attention,
@@ -43,7 +44,7 @@ def verdict(payload, problem):
     """Run a payload on normal inputs and let the oracle judge."""
     inputs = make_inputs(problem)
     buffers = inputs.buffers(problem)
-    operands = [buffers[name] for name in ("query", "key", "value")]
+    operands = [buffers[name] for name in ("query", "key", "value", "mask", "bias") if name in buffers]
     with mlir_context():
         (output,) = execute(payload(problem), [*operands, np.full(problem.output_shape, np.nan)], "attention")
     return expect(inputs, problem).check(output.reshape(problem.output_shape))
@@ -67,6 +68,20 @@ def test_single_attention_equals_the_oracle(problem):
 )
 def test_multi_head_attention_equals_the_oracle(problem):
     assert verdict(multi_head_attention, problem).first_bad is None
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"kv_heads": 1, "dtype": "bf16"},
+        {"mask": True, "bias": True, "batch": 2, "bias_axes": "hk"},
+        {"mask": True, "mask_axes": "bk", "head_dim_v": 3, "scale": 0.3},
+    ],
+)
+def test_attention_as_one_operation_equals_the_oracle(fields):
+    problem = AttentionProblem(heads=2, seq_q=5, seq_kv=7, head_dim=4, **fields)
+    result = verdict(attention_operation, problem)
+    assert result.ok, result
 
 
 @pytest.mark.parametrize("dtype", ["f16", "bf16"])

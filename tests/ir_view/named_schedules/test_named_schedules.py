@@ -10,11 +10,19 @@ from codegen.rewrites.execution import execute
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.codegen.costs.costs import total
+from harness.codegen.costs.counter import count
 from harness.codegen.dialect.context import mlir_context
 from harness.ir_view.named_schedules.registry import SCHEDULES
 from harness.variants.schedule import apply
 
-FLASH = ["flash-published", "flash-kv-outer", "flash-q-outer", "flash-final-division"]
+FLASH = [
+    "flash-published",
+    "flash-kv-outer",
+    "flash-q-outer",
+    "flash-final-division",
+    "attention-operation",
+]
 PROJECTED = ["split-head", "multi-query"]
 
 
@@ -74,10 +82,11 @@ def test_flash_computes_attention(name, sizes):
     np.testing.assert_allclose(found, attention(query, key, value), rtol=2e-5, atol=2e-6)
 
 
+@pytest.mark.parametrize("name", ["naive", "upstream-fuse", "flash-from-linalg"])
 @pytest.mark.parametrize("sizes", [{}, {"seq_q": 8, "seq_kv": 7}, {"seq_q": 3, "seq_kv": 4}])
-def test_the_correct_naive_form_computes_attention(sizes):
+def test_the_correct_naive_forms_compute_attention(name, sizes):
     inputs = naive_inputs(sizes)
-    np.testing.assert_allclose(computed("naive", inputs, **sizes), attention(*inputs[:3]), rtol=2e-5)
+    np.testing.assert_allclose(computed(name, inputs, **sizes), attention(*inputs[:3]), rtol=2e-5)
 
 
 def naive_inputs(sizes):
@@ -86,13 +95,54 @@ def naive_inputs(sizes):
     return [*random(query, key, key), np.full(query, np.nan)]
 
 
-def test_the_published_naive_form_leaves_only_the_last_key_tile():
+@pytest.mark.parametrize("name", ["naive-published", "upstream-fuse-published"])
+def test_the_published_naive_form_leaves_only_the_last_key_tile(name):
     query, key, value, place = naive_inputs({})
-    found = computed("naive-published", [query, key, value, place])
+    found = computed(name, [query, key, value, place])
     exact = attention(query, key, value)
     assert np.abs(found - exact).max() > 0.1
     only_last = np.where(np.arange(12)[:, None] >= 8, value, 0.0)
     np.testing.assert_allclose(found, attention(query, key, only_last), rtol=2e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("keys", [4, 7, 12])
+def test_upstream_recomputes_scores_as_the_naive_form_does(keys):
+    products = {
+        name: matrix_products(name, seq_kv=keys) for name in ("naive", "naive-published", "upstream-fuse")
+    }
+    tiles, pairs = -(-keys // 4), 2 * 8 * keys * 4
+    assert products["upstream-fuse"] == (tiles + 2) * pairs
+    if keys % 4 == 0:
+        assert set(products.values()) == {products["upstream-fuse"]}
+
+
+def matrix_products(name, **sizes):
+    """Return the FLOPs of matrix products of the last stage."""
+    schedule = SCHEDULES[name]
+    with mlir_context():
+        module = schedule.build(**sizes)
+        apply(schedule.steps, module)
+        return total(count(module)).matmul
+
+
+def test_attention_is_tiled_as_an_operation_and_then_taken_apart():
+    stages = texts("attention-operation")
+    assert stages["query-tiles"].count("attn.attention") == 1
+    assert stages["key-tiles"].count("attn.attention") == 1
+    assert "attn.attention" not in stages["products-and-softmax"]
+    assert stages["products-and-softmax"].count('"attn.softmax"') == 1
+    assert stages["products-and-softmax"].count('"attn.batch_matmul"') == 3
+    assert '"attn.softmax"' not in stages["softmax-as-linalg"]
+    assert '"attn.batch_matmul"' in stages["softmax-as-linalg"]
+
+
+def test_the_transform_script_is_shown_beside_what_it_is_for_and_is_gone_afterwards():
+    stages = texts("upstream-fuse")
+    fuse = "transform.structured.fuse %0 tile_sizes [4, 0, 4] interchange [2, 1, 0]"
+    assert fuse in stages["transform-script"]
+    assert "func.func @attention" in stages["transform-script"]
+    assert "transform." not in stages["fused"]
+    assert "harness.root" not in stages["fused"]
 
 
 @pytest.mark.parametrize("name", PROJECTED)
@@ -121,18 +171,20 @@ def test_the_product_in_three_loops_is_a_product(name):
     )
 
 
-@pytest.mark.parametrize("name", FLASH)
+@pytest.mark.parametrize("name", [*FLASH, "flash-from-linalg"])
 def test_no_tensor_of_all_queries_and_keys_is_left(name):
     stages = texts(name)
     names = list(stages)
-    assert "8x12x" in stages["payload"]
-    for stage in names[names.index("tiled") :]:
+    assert "8x12x" in stages["payload"] or "attn.attention" in stages["payload"]
+    for stage in names[names.index("key-tiles" if "key-tiles" in names else "tiled") :]:
         assert not re.search(r"tensor<(\d+x)*8x12xf32>", stages[stage]), stage
         assert not re.search(r"tensor<(\d+x)*4x12xf32>", stages[stage]), stage
 
 
 IMPORTS_WHILE_TIMED = """
 import sys
+from harness.codegen.costs.costs import total
+from harness.codegen.costs.counter import count
 from harness.codegen.dialect.context import mlir_context
 from harness.ir_view.named_schedules.registry import SCHEDULES, NamedSchedule
 

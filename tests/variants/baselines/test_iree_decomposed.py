@@ -9,10 +9,14 @@ from sweeps import sweep
 from harness.api import BuiltArtifact
 from harness.artifact.artifact import Artifact
 from harness.emulator import native_library
+from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.problem.inputs import make_inputs
+from harness.system.errors import BuildError, UnsupportedError
 from harness.targets.gpu import target as gpu_target
-from harness.variants.baselines.iree.decomposed import IreeDecomposed, grid_script
+from harness.variants.baselines.iree.calls import load
+from harness.variants.baselines.iree.decomposed import NO_BOOLEANS, IreeDecomposed, grid_script
 from harness.variants.baselines.iree.tiling import Configuration
 from harness.variants.baselines.iree.variant import Iree
 
@@ -103,6 +107,47 @@ def test_a_refusal_keeps_the_forms(tmp_path):
         "all keys are one tile, after which the division is final: set a smaller tile_kv"
     )
     assert list(artifact.stage_files)[-1] == "key-loop"
+
+
+PROCESSOR_FORMS = {
+    "full": {"dtype": "f32"},
+    "one key tile": {"dtype": "f32", "seq_kv": 40},
+    "causal, bias": {"dtype": "f16", "causal": True, "bias": True},
+    "grouped, bias": {"dtype": "bf16", "heads": 4, "bias": True, "batch": 2},
+    "odd lengths, cap": {"dtype": "f32", "seq_q": 77, "seq_kv": 130, "softcap": 5.0},
+}
+
+
+@pytest.mark.parametrize("form", sweep(PROCESSOR_FORMS, but=["full", "grouped, bias"]))
+def test_processors_compute_attention(form, tmp_path):
+    fields = {"heads": 2, "kv_heads": 2, "seq_q": 64, "seq_kv": 128, "head_dim": 32, **PROCESSOR_FORMS[form]}
+    problem = AttentionProblem(**fields)
+    assert IreeDecomposed().supports(problem, "cpu") is None
+    built = BuiltArtifact(build(tmp_path, "cpu", problem), tmp_path)
+    assert ("scf.for " in built.stage("key-loop")) == (problem.seq_kv > 64)
+    inputs = make_inputs(problem)
+    call = load(built.artifact, tmp_path).bind(inputs)
+    call.poison()
+    call.run()
+    assert expect(inputs, problem).check_outputs(call.outputs()).ok
+
+
+@pytest.mark.parametrize(
+    ("params", "reason"),
+    [({"tile_q": 3}, "tile_q 3: a tile that does not divide 64"), ({"subgroups": 2}, "GPUs")],
+)
+def test_tiles_that_processors_do_not_have_are_unsupported(params, reason, tmp_path):
+    problem = AttentionProblem(heads=1, seq_q=64, head_dim=32)
+    with pytest.raises(UnsupportedError, match=reason):
+        build(tmp_path, "cpu", problem, **params)
+
+
+def test_processors_have_no_boolean_masks_and_iree_says_why(tmp_path):
+    """Once IREE compiles them, `supports` is to say so."""
+    problem = AttentionProblem(heads=1, seq_q=64, head_dim=32, causal=True)
+    assert NO_BOOLEANS in str(IreeDecomposed().supports(problem, "cpu"))
+    with pytest.raises(BuildError, match=re.escape(NO_BOOLEANS)):
+        build(tmp_path, "cpu", problem)
 
 
 def test_more_than_three_tiled_dimensions_share_the_last_of_the_grid():

@@ -1,7 +1,8 @@
 """The variant `iree-decomposed`: IREE's attention op, tiled and taken apart by transform scripts.
 
 What IREE otherwise does with the op within its passes is done here step by step, in view: grid, online form,
-key loop, decomposition to linalg.  IREE lowers the result.  Tiles, layouts and threads are those of `iree`.
+key loop, decomposition to linalg.  IREE lowers the result.  On GPUs tiles, layouts and threads are those of
+`iree`.  On processors IREE's pipeline takes the loop only if what it carries are vectors.
 """
 
 import re
@@ -9,18 +10,33 @@ from typing import ClassVar, Literal
 
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
-from harness.system.errors import BuildError
+from harness.system.errors import BuildError, UnsupportedError
 from harness.targets.base import Stage
 from harness.variants.baselines.iree.compilation import STAGES, Compilation
-from harness.variants.baselines.iree.targets import iree_target
-from harness.variants.baselines.iree.tiling import OPERATION, Configuration, configuration
+from harness.variants.baselines.iree.tiling import (
+    OPERATION,
+    REDUCTION,
+    WORKGROUP,
+    Configuration,
+    IreeTiles,
+    attribute,
+    configuration,
+    roles_in,
+)
 from harness.variants.baselines.iree.transforms import script
 from harness.variants.baselines.iree.variant import Iree, IreeAttentionParameters, best_known
+from harness.variants.baselines.masks import mask_shape
 
 GRID_DIMENSIONS = ("x", "y", "z")
 """From the innermost dimension of the grid outwards; what is beyond shares the last."""
 
 DECOMPOSITION = "func.func(iree-linalg-ext-decompose-attention)"
+
+NO_BOOLEANS = "'vector.transfer_read' op requires formal padding and source of the same elemental type"
+"""What iree-compile 3.13 says of them."""
+
+TILE_Q, TILE_KV = 8, 64
+"""Largest tiles on processors: their scores, and a step of either product, are vectors that IREE takes."""
 
 CARRIED = re.compile(r"outs\([^:]*: (tensor<[^>]*>), tensor<[^>]*>, (tensor<[^>]*>)\)")
 """Types of the output and of the row sums that an online attention op carries."""
@@ -48,21 +64,30 @@ class IreeDecomposed(Iree):
         Stage("key-loop", "a loop over key tiles that carries the three"),
         Stage("every-step", "it carries the normalised output, with division = every-step"),
         Stage("decomposed", "linalg only"),
+        Stage("vectorized", "vectors, on processors"),
         *STAGES[4:],
     )
 
     def supports(self, problem: AttentionProblem, target: str) -> str | None:
         """Return None, or why this form cannot be built for the target."""
-        compile_target = iree_target(target)
-        if compile_target is not None and compile_target.driver is None:
-            return "the decomposed op takes its tiles from IREE's choice for GPUs; there is none for cpu"
-        return super().supports(problem, target)
+        reason = super().supports(problem, target)
+        if reason is not None or target.partition(":")[0] != "cpu":
+            return reason
+        if 1 in (problem.seq_q, problem.seq_kv):
+            return "IREE drops the dimension of a single query or key, which tiles are of"
+        if mask_shape(problem) is not None and not problem.bias:
+            return f"IREE has no vectors of boolean masks on processors: {NO_BOOLEANS}"
+        return None
 
     def lower(self, case: Case, compilation: Compilation) -> None:
         """Take the op apart before IREE lowers it."""
         parameters = self.parameters.model_validate(case.params)
         compilation.advance("configured")
-        chosen = best_known(configuration(compilation.text("configured")), parameters, case.problem)
+        configured, is_for_processor = compilation.text("configured"), compilation.target.driver is None
+        if is_for_processor:
+            chosen = processor_configuration(configured, parameters, case.problem)
+        else:
+            chosen = best_known(configuration(configured), parameters, case.problem)
         compilation.chosen = chosen.left_open(parameters)
         compilation.go_back_to("dispatches")
         compilation.transform("grid", grid_script(chosen))
@@ -72,6 +97,47 @@ class IreeDecomposed(Iree):
             normalizing = every_step_script(compilation.text("key-loop"), case.problem.dtype)
             compilation.transform("every-step", normalizing, "inline,symbol-dce")
         compilation.transform("decomposed", kernel_passes=DECOMPOSITION)
+        if is_for_processor:
+            compilation.transform("vectorized", vectorizing_script(chosen))
+
+
+def processor_configuration(
+    configured: str, parameters: IreeTiles, problem: AttentionProblem
+) -> Configuration:
+    """Return tiles for a processor: the largest that divide the lengths, where parameters leave them open.
+
+    Raises `UnsupportedError` for what only GPUs have, and for tiles that leave a rest.
+    """
+    others = [name for name in ("tile_v", "subgroups", "intrinsic") if getattr(parameters, name) is not None]
+    if others:
+        raise UnsupportedError(f"{', '.join(others)}: on GPUs only")
+    roles = roles_in(configured)
+    query, key = parameters.tile_q or TILE_Q, parameters.tile_kv or TILE_KV
+    sizes = {}
+    for name, tile, length in (("tile_q", query, problem.seq_q), ("tile_kv", key, problem.seq_kv)):
+        size = max(part for part in range(1, min(tile, length) + 1) if length % part == 0)
+        if getattr(parameters, name) is not None and size != min(tile, length):
+            raise UnsupportedError(
+                f"{name} {tile}: a tile that does not divide {length} has no size of its own"
+            )
+        sizes[name] = size
+    workgroup = [int(loop in roles.output and loop != roles.columns) for loop in range(roles.loops)]
+    workgroup[roles.queries] = sizes["tile_q"]
+    keys = [sizes["tile_kv"] if loop == roles.keys else 0 for loop in range(roles.loops)]
+    lowering = f"{WORKGROUP}{', '.join(map(str, workgroup))}], {REDUCTION}{', '.join(map(str, keys))}]"
+    translation = attribute(configured, "translation_info")
+    return Configuration(roles.queries, roles.keys, roles.columns, lowering, "{}", translation)
+
+
+def vectorizing_script(chosen: Configuration) -> str:
+    """Return the script that makes vectors of the tiles of a configuration."""
+    rows = sum(size > 0 for size in chosen.workgroup_tiles)
+    kinds = [*["parallel"] * rows, "reduction", "parallel"]
+    return script(
+        "vectorized",
+        iterators=[f"#linalg.iterator_type<{kind}>" for kind in kinds],
+        tile_sizes=[int(kind == "reduction") for kind in kinds],
+    )
 
 
 def grid_script(chosen: Configuration) -> str:

@@ -166,11 +166,11 @@ def configuration(configured: str) -> Configuration:
             raise ValueError(f"no {OPERATION}")
         properties = bracketed(op)
         attributes = bracketed(op[len(properties) :])
-        queries, keys, columns = _roles(attribute(properties, "indexing_maps"))
+        roles = _roles(attribute(properties, "indexing_maps"))
         return Configuration(
-            queries=queries,
-            keys=keys,
-            columns=columns,
+            queries=roles.queries,
+            keys=roles.keys,
+            columns=roles.columns,
             lowering=attribute(attributes, "lowering_config"),
             decomposition=attribute(properties, "decomposition_config"),
             translation=attribute(before.rpartition("func.func")[2], "translation_info"),
@@ -209,8 +209,34 @@ LEAST_OPERANDS = 4
 """Of the op: queries, keys, values and the output."""
 
 
-def _roles(maps: str) -> tuple[int, int, int]:
-    """Return the positions of queries, keys and output columns, by which operands they index."""
+@dataclass(frozen=True)
+class Roles:
+    """Positions among the loops of an attention op."""
+
+    queries: int
+    keys: int
+    columns: int
+    output: tuple[int, ...]
+    """Those along the output."""
+    loops: int
+
+
+def roles_in(configured: str) -> Roles:
+    """Return the roles of the loops of the attention op in the IR of the stage `configured`.
+
+    Raises `BuildError` where IREE kept none.
+    """
+    _, separator, op = configured.partition(f"{OPERATION} ")
+    try:
+        if not separator:
+            raise ValueError(f"no {OPERATION}")
+        return _roles(attribute(bracketed(op), "indexing_maps"))
+    except ValueError as error:
+        raise BuildError(f"IREE's attention op cannot be read: {error}") from error
+
+
+def _roles(maps: str) -> Roles:
+    """Return which loops are queries, keys and output columns, by which operands they index."""
     map_results = re.findall(r"affine_map<\([^)]*\) -> \(([^)]*)\)>", maps)
     operands = [[int(dim) for dim in re.findall(r"d(\d+)", results)] for results in map_results]
     if len(operands) < LEAST_OPERANDS:
@@ -221,7 +247,8 @@ def _roles(maps: str) -> tuple[int, int, int]:
     columns = [dim for dim in output if dim in value and dim not in query]
     if not (queries and keys and columns):
         raise ValueError(f"indexing maps {maps}")
-    return queries[-1], keys[-1], columns[-1]
+    loops = 1 + max(dim for operand in operands for dim in operand)
+    return Roles(queries[-1], keys[-1], columns[-1], tuple(output), loops)
 
 
 def _sizes(text: str, start: str) -> list[int] | None:
