@@ -99,6 +99,8 @@ class TileSizeError(UnsupportedError):
 
     size: int | None = None
     """That of a tile in the kernels that the target has got."""
+    parameter: str | None = None
+    """What sets the size, where one size alone is the reason."""
 
 
 class PluginError(HarnessError):

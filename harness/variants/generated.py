@@ -107,7 +107,7 @@ def _failing_for(tiles: Mapping[str, int], record: StageRecord) -> Iterator[None
         step = None if error.size is None else record.maker_of(error.size)
         if step is not None:
             raise BuildError(f'step "{step}" makes tiles of {error.size}: {error}') from error
-        if not tiles:
+        if not tiles or error.parameter not in (None, *tiles):
             raise
         words = ", ".join(f"{name}={size}" for name, size in tiles.items())
         raise BuildError(f"tiles that the variant itself chooses, {words}: {error}") from error

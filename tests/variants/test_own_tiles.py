@@ -82,6 +82,12 @@ def test_tiles_that_the_target_cannot_have_are_the_failure_of_who_chose_them(
         Flash().build(asked, "key", tmp_path)
 
 
+def test_a_size_that_the_case_asks_for_is_no_failure_of_a_variant_with_other_sizes(tmp_path: Path) -> None:
+    asked = case_of(ByAnswer(), "cuda:sm_80").model_copy(update={"params": {"tile_q": 96}})
+    with pytest.raises(UnsupportedError, match="tile_q 96: expected a multiple of 64"):
+        ByAnswer().build(asked, "key", tmp_path)
+
+
 class Peels(Flash):
     """Lets keys that fill no tile follow after the loop."""
 

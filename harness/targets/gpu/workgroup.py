@@ -140,7 +140,9 @@ class Workgroup:
             is_padded = name == "tile_q" and isinstance(size, int) and size >= length
             if isinstance(size, int) and not is_padded and min(size, length) % unit:
                 cut = f" (cut to {length})" if size > length else ""
-                raise TileSizeError(f"{name} {size}{cut}: expected a multiple of {unit} {what}")
+                error = TileSizeError(f"{name} {size}{cut}: expected a multiple of {unit} {what}")
+                error.parameter = name
+                raise error
 
     @cached_property
     def _wide(self) -> AttentionProblem:
