@@ -109,14 +109,18 @@ def run_experiment(
 
 
 def _forecast(context: RunContext, cases: Sequence[Case]) -> Forecast | None:
-    """Tell how long a run will take; not of a resumed one, of which is not known what of it is kept."""
-    if context.earlier:
-        return None
+    """Tell how long a run will take, a resumed one for the cases without a row.
+
+    What that took is no measure for the next run: nothing is returned of a resumed one.
+    """
     settings = context.settings
     manifest = context.folder.manifest
-    forecast = Forecast.of(context.experiment, cases, manifest, timed=settings.timed, jobs=settings.jobs)
+    left = [case for case in cases if case.id not in context.earlier]
+    if not left:
+        return None
+    forecast = Forecast.of(context.experiment, left, manifest, timed=settings.timed, jobs=settings.jobs)
     context.observer.message(forecast.line())
-    return forecast
+    return None if context.earlier else forecast
 
 
 def _correct(context: RunContext, forecast: Forecast) -> bool:
