@@ -23,23 +23,22 @@ def write_junit(
     id.  Where some have no result, an error says that the run was interrupted.
     """
     rows = list(results)
-    failures = [failure_of(row, demands) for row in rows]
+    outcomes = [(row, failure_of(row, demands)) for row in rows]
     is_incomplete = len(rows) < len(names)
+    class_name = _xml(file.replace("/", "."))
     suite = ElementTree.Element(
         "testsuite",
         name=_xml(rows[0].experiment) if rows else "harness",
         tests=str(len(rows) + is_incomplete),
-        failures=str(sum(failure is not None for failure in failures)),
+        failures=str(sum(failure is not None for _, failure in outcomes)),
         errors=str(int(is_incomplete)),
-        skipped=str(
-            sum(is_skipped(row) and failure is None for row, failure in zip(rows, failures, strict=True))
-        ),
+        skipped=str(sum(is_skipped(row) for row, failure in outcomes if failure is None)),
         time=f"{sum(map(_seconds, rows)):.3f}",
     )
-    for row, failure in zip(rows, failures, strict=True):
-        suite.append(_test_case(row, failure, file, names.get(row.case, row.case)))
+    for row, failure in outcomes:
+        suite.append(_test_case(row, failure, class_name, names.get(row.case, row.case)))
     if is_incomplete:
-        missing = ElementTree.SubElement(suite, "testcase", classname=_class_name(file), name="all cases run")
+        missing = ElementTree.SubElement(suite, "testcase", classname=class_name, name="all cases run")
         message = f"interrupted: {len(rows)} of {counted(len(names), 'case')} ran"
         ElementTree.SubElement(missing, "error", type="interrupted", message=message)
     root = ElementTree.Element("testsuites")
@@ -56,17 +55,9 @@ def _seconds(row: Result) -> float:
     return row.elapsed_s or 0.0
 
 
-def _class_name(file: str) -> str:
-    return _xml(file.replace("/", "."))
-
-
-def _test_case(row: Result, failure: str | None, file: str, name: str) -> ElementTree.Element:
-    case = ElementTree.Element(
-        "testcase",
-        classname=_class_name(file),
-        name=_xml(name),
-        time=f"{_seconds(row):.3f}",
-    )
+def _test_case(row: Result, failure: str | None, class_name: str, name: str) -> ElementTree.Element:
+    time = f"{_seconds(row):.3f}"
+    case = ElementTree.Element("testcase", classname=class_name, name=_xml(name), time=time)
     properties = ElementTree.SubElement(case, "properties")
     ElementTree.SubElement(properties, "property", name="case", value=row.case)
     reason = _xml(reason_of(row))

@@ -107,32 +107,27 @@ def read_runs(folders: Sequence[str | Path], labels: Sequence[str] = ()) -> Runs
             if run.path in chosen
             for line in choice_of(chosen[run.path], run, rows[run.path])
         ),
-        unfinished=(*_shard_lines(shards), *interrupted),
-        is_whole=not interrupted and all(len(numbers) == count for (_, count), numbers in shards.items()),
+        unfinished=(*shards, *interrupted),
+        is_whole=not interrupted and all(shards.values()),
         remarks=(*_equal_code(frame), *unmeasured),
     )
 
 
-def _shards(manifests: Sequence[Manifest]) -> dict[tuple[str, int], set[int]]:
-    """Return which parts are here of each experiment that was shared out, by its name and their count."""
+def _shards(manifests: Sequence[Manifest]) -> dict[str, bool]:
+    """Return a line for each experiment that was shared out, which of its parts are here, and whether all."""
     here: dict[tuple[str, int], set[int]] = {}
     for manifest in manifests:
         if manifest.shard is not None:
             number, count = parsed_shard(manifest.shard)
             here.setdefault((manifest.experiment, count), set()).add(number)
-    return here
-
-
-def _shard_lines(shards: Mapping[tuple[str, int], set[int]]) -> list[str]:
-    """Return a line for each experiment that was shared out: which of its parts are here, and which not."""
-    lines = []
-    for (experiment, count), numbers in shards.items():
+    lines = {}
+    for (experiment, count), numbers in here.items():
         listed, missing = (
             cut(", ".join(map(str, sorted(part))), 200)
             for part in (numbers, {*range(1, count + 1)} - numbers)
         )
         absent = f"missing: {missing}" if missing else "none is missing"
-        lines.append(f"{experiment}: {len(numbers)} of {counted(count, 'shard')}: {listed}; {absent}")
+        lines[f"{experiment}: {len(numbers)} of {counted(count, 'shard')}: {listed}; {absent}"] = not missing
     return lines
 
 

@@ -122,7 +122,8 @@ def compare_revisions(
             for name, revision in zip(NAMES, revisions, strict=True)
         }
         left = [case for case in cases if any(case.id not in run.earlier for run in runs.values())]
-        tell(_forecast_line(len(left), budget_s))
+        if left:
+            tell(_forecast_line(len(left), budget_s))
         spent = TimeSpent({START_UP: seconds_of_this_process()})
         for run in runs.values():
             run.spent = spent

@@ -139,6 +139,14 @@ def test_a_resumed_run_says_what_the_cases_without_a_row_will_take(
     assert nothing_left == []
 
 
+def test_a_check_that_goes_on_with_times_says_what_these_take(tmp_path: Path) -> None:
+    run(experiment(), tmp_path, timed=False)
+    observer = Quiet()
+    run(experiment(), tmp_path, observer, resume=True)
+    (line,) = [line for line in observer.messages if "to build and check" in line]
+    assert ": 2 cases to build and check, 1 group timed" in line
+
+
 def test_nothing_is_done_again_when_nothing_has_changed(finished: RunSummary, tmp_path: Path) -> None:
     before = journaled(finished.folder)
     observer = Quiet()
