@@ -1,5 +1,6 @@
 """What `harness compare` does: two runs, case by case, and an exit status for CI."""
 
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -43,7 +44,8 @@ def margins_of(threshold: float, minimum_effect: float) -> "Margins":
 
 def compared_folders(runs: Sequence[Path], margins: "Margins") -> "Comparison":
     """Compare two runs that are there."""
-    from harness.bench.comparing.comparison import compare_runs
+    from harness.bench.comparing.comparison import USUAL, compare_runs
+    from harness.bench.comparing.turns_taken import IN_TURN
     from harness.results.loading import open_run, taken_line
 
     if len(runs) != 2:
@@ -51,7 +53,15 @@ def compared_folders(runs: Sequence[Path], margins: "Margins") -> "Comparison":
     old, new = map(open_run, runs)
     comparison = compare_runs(old, new, margins)
     taken = [taken_line(path, run) for path, run in zip(runs, (old, new), strict=True)]
-    return replace(comparison, notes=(*comparison.notes, *filter(None, taken)))
+    comparison = replace(comparison, notes=(*comparison.notes, *filter(None, taken)))
+    if not (comparison.cases["how"] == IN_TURN).any():
+        return comparison
+    commits = [f"{run.manifest.latest.git_commit}" for run in (old, new)]
+    budget = re.search(r"--budget[ =](\d+(?:\.\d+)?)", new.manifest.latest.command)
+    words = ["compare", *new.manifest.named_by, "--revisions", *commits]
+    if margins != USUAL:
+        words += ["--threshold", f"{margins.threshold:g}", "--minimum-effect", f"{margins.minimum_effect:g}"]
+    return _with_longer_command(comparison, words, float(budget[1]) if budget else DEFAULT_BUDGET_S)
 
 
 def compared_in_turn(
@@ -97,11 +107,15 @@ def compared_in_turn(
         except RunInterrupted as interruption:
             raise StoppedError(str(interruption)) from interruption
     asked = _without_values(sys.argv[1:], ("--only", "--budget"))
-    again = [word for word in asked if word != "--resume"]
+    return _with_longer_command(comparison, [word for word in asked if word != "--resume"], budget_s)
+
+
+def _with_longer_command(comparison: "Comparison", words: Sequence[str], budget_s: float) -> "Comparison":
+    """Return a comparison of two revisions with the command that times its cases for longer."""
     longer_s = LONGER * budget_s
     return replace(
         comparison,
-        made_by=("harness", *again, "--budget", f"{longer_s:g}"),
+        made_by=("harness", *words, "--budget", f"{longer_s:g}"),
         longer=f", {longer_s:g} s a case instead of {budget_s:g}, which halves intervals",
     )
 

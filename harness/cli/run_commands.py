@@ -132,16 +132,16 @@ def check(
     ] = False,
 ) -> None:
     """Build and check an experiment's cases without timing; exit status 1 if one failed."""
-    plan, summary = executed(options, timed=False, junit=junit)
+    plan, summary = executed(options, timed=False, junit=junit, is_strict=strict)
     if junit is not None:
-        write_junit_of(plan, summary.results, junit)
+        write_junit_of(plan, summary.results, junit, strict)
     report_run(summary)
     statuses = [result.status for result in summary.results]
     lost = _no_longer_supported(plan.experiment, summary)
     for line in lost:
         typer.echo(printable(line))
     typer.echo(_inputs_line(plan))
-    typer.echo(checked_line(statuses))
+    typer.echo(checked_line(statuses) + (f" ({len(lost)} against check.supported)" if lost else ""))
     if lost or any(status.is_failure or (strict and not status.is_checked) for status in statuses):
         raise typer.Exit(1)
 

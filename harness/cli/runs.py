@@ -76,7 +76,12 @@ def _whole_plan(name: str | None, folder: Path | None, only: list[str], profile:
 
 
 def executed(
-    options: RunOptions, *, timed: bool, junit: Path | None = None, counters: bool = False
+    options: RunOptions,
+    *,
+    timed: bool,
+    junit: Path | None = None,
+    is_strict: bool = False,
+    counters: bool = False,
 ) -> "tuple[Plan, RunSummary]":
     """Run the cases that a command is for."""
     from harness.bench.running.counting import require_counters
@@ -116,20 +121,22 @@ def executed(
         )
     except RunInterrupted as interruption:
         if junit is not None:
-            write_junit_of(plan, interruption.rows, junit)
+            write_junit_of(plan, interruption.rows, junit, is_strict)
         # typer keeps nothing of a KeyboardInterrupt but its exit status
         raise StoppedError(str(interruption)) from interruption
     return plan, summary
 
 
-def write_junit_of(plan: Plan, rows: "Iterable[Result]", file: Path) -> None:
+def write_junit_of(plan: Plan, rows: "Iterable[Result]", file: Path, is_strict: bool) -> None:
     """Write what became of the cases of a plan as JUnit XML, by the names that pytest gives them."""
     from harness.reporting.junit import write_junit
-    from harness.reporting.outcomes import item_file, item_name
+    from harness.reporting.outcomes import Demands, item_file, item_name
 
     experiment = plan.experiment
     source = (experiment.path or Path(experiment.name)).absolute()
-    write_junit(rows, file, item_file(source, Path.cwd()), {case.id: item_name(case) for case in plan.cases})
+    names = {case.id: item_name(case) for case in plan.cases}
+    demands = Demands(experiment.check.supported, is_strict)
+    write_junit(rows, file, item_file(source, Path.cwd()), names, demands)
 
 
 def crowded(cases: "Iterable[Case]", cores: int) -> list[str]:

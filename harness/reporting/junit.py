@@ -5,31 +5,42 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
-from harness.reporting.outcomes import headline, is_skipped, reason_of
+from harness.reporting.outcomes import Demands, failure_of, is_skipped, reason_of
 from harness.results.result import Result
 from harness.system.errors import InputError
+from harness.system.plurals import counted
 
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot hold, such as a compiler's colour codes."""
 
 
-def write_junit(results: Iterable[Result], path: Path, file: str, names: Mapping[str, str]) -> None:
+def write_junit(
+    results: Iterable[Result], path: Path, file: str, names: Mapping[str, str], demands: Demands
+) -> None:
     """Write one test case per result: failures with reason and rerun command, unsupported ones as skipped.
 
-    Tests have the names that pytest gives them: `file` is the experiment's, `names` are those of cases by id.
+    Tests have the names that pytest gives them: `file` is the experiment's, `names` are those of all cases by
+    id.  Where some have no result, an error says that the run was interrupted.
     """
     rows = list(results)
+    outcomes = [(row, failure_of(row, demands)) for row in rows]
+    is_incomplete = len(rows) < len(names)
+    class_name = _xml(file.replace("/", "."))
     suite = ElementTree.Element(
         "testsuite",
         name=_xml(rows[0].experiment) if rows else "harness",
-        tests=str(len(rows)),
-        failures=str(sum(row.status.is_failure for row in rows)),
-        errors="0",
-        skipped=str(sum(is_skipped(row) for row in rows)),
+        tests=str(len(rows) + is_incomplete),
+        failures=str(sum(failure is not None for _, failure in outcomes)),
+        errors=str(int(is_incomplete)),
+        skipped=str(sum(is_skipped(row) for row, failure in outcomes if failure is None)),
         time=f"{sum(map(_seconds, rows)):.3f}",
     )
-    for row in rows:
-        suite.append(_test_case(row, file, names.get(row.case, row.case)))
+    for row, failure in outcomes:
+        suite.append(_test_case(row, failure, class_name, names.get(row.case, row.case)))
+    if is_incomplete:
+        missing = ElementTree.SubElement(suite, "testcase", classname=class_name, name="all cases run")
+        message = f"interrupted: {len(rows)} of {counted(len(names), 'case')} ran"
+        ElementTree.SubElement(missing, "error", type="interrupted", message=message)
     root = ElementTree.Element("testsuites")
     root.append(suite)
     ElementTree.indent(root)
@@ -44,19 +55,15 @@ def _seconds(row: Result) -> float:
     return row.elapsed_s or 0.0
 
 
-def _test_case(row: Result, file: str, name: str) -> ElementTree.Element:
-    case = ElementTree.Element(
-        "testcase",
-        classname=_xml(file.replace("/", ".")),
-        name=_xml(name),
-        time=f"{_seconds(row):.3f}",
-    )
+def _test_case(row: Result, failure: str | None, class_name: str, name: str) -> ElementTree.Element:
+    time = f"{_seconds(row):.3f}"
+    case = ElementTree.Element("testcase", classname=class_name, name=_xml(name), time=time)
     properties = ElementTree.SubElement(case, "properties")
     ElementTree.SubElement(properties, "property", name="case", value=row.case)
     reason = _xml(reason_of(row))
-    if row.status.is_failure:
-        failure = ElementTree.SubElement(case, "failure", type=row.status.value, message=_xml(headline(row)))
-        failure.text = reason + (f"\nrerun: {_xml(row.rerun)}" if row.rerun else "")
+    if failure is not None:
+        failed = ElementTree.SubElement(case, "failure", type=row.status.value, message=_xml(failure))
+        failed.text = reason + (f"\nrerun: {_xml(row.rerun)}" if row.rerun else "")
     elif is_skipped(row):
         ElementTree.SubElement(case, "skipped", message=reason)
     return case

@@ -74,6 +74,8 @@ class ReportPaths:
     """What a person should know of the figures, a line each."""
     html: Path | None = None
     """All of it as one page; None where the library for its tables is not installed."""
+    is_whole: bool = True
+    """Whether no shard of the runs is missing, and each planned case has a row."""
 
 
 def make_report(
@@ -235,6 +237,7 @@ def _write(
         skipped=drawn.skipped,
         notes=tuple(drawn.notes),
         html=html,
+        is_whole=runs.is_whole,
     )
 
 

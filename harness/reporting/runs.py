@@ -41,6 +41,8 @@ class Runs:
     """What a person should know of the choice of the runs, a line each."""
     unfinished: tuple[str, ...] = ()
     """Which shards are here, and which are not; how many of the planned cases of each run have a row."""
+    is_whole: bool = True
+    """Whether no shard is missing, and each planned case has a row."""
     remarks: tuple[str, ...] = ()
     """What a reader should know of the rows, a line each."""
 
@@ -85,6 +87,12 @@ def read_runs(folders: Sequence[str | Path], labels: Sequence[str] = ()) -> Runs
         for name, manifest in zip(identities, manifests, strict=True)
         for line in manifest.unmeasured_lines
     ]
+    shards = _shards(manifests)
+    interrupted = [
+        line if len(runs) == 1 else f"{name}: {line}"
+        for run, name in zip(runs, identities, strict=True)
+        for line in _unfinished(run, rows[run.path])
+    ]
     return Runs(
         folders=tuple(run.path for run in runs),
         names=tuple(identities),
@@ -99,33 +107,27 @@ def read_runs(folders: Sequence[str | Path], labels: Sequence[str] = ()) -> Runs
             if run.path in chosen
             for line in choice_of(chosen[run.path], run, rows[run.path])
         ),
-        unfinished=(
-            *_shards(manifests),
-            *(
-                line if len(runs) == 1 else f"{name}: {line}"
-                for run, name in zip(runs, identities, strict=True)
-                for line in _unfinished(run, rows[run.path])
-            ),
-        ),
+        unfinished=(*shards, *interrupted),
+        is_whole=not interrupted and all(shards.values()),
         remarks=(*_equal_code(frame), *unmeasured),
     )
 
 
-def _shards(manifests: Sequence[Manifest]) -> list[str]:
-    """Return a line for each experiment that was shared out: which of its parts are here, and which not."""
+def _shards(manifests: Sequence[Manifest]) -> dict[str, bool]:
+    """Return a line for each experiment that was shared out, which of its parts are here, and whether all."""
     here: dict[tuple[str, int], set[int]] = {}
     for manifest in manifests:
         if manifest.shard is not None:
             number, count = parsed_shard(manifest.shard)
             here.setdefault((manifest.experiment, count), set()).add(number)
-    lines = []
+    lines = {}
     for (experiment, count), numbers in here.items():
         listed, missing = (
             cut(", ".join(map(str, sorted(part))), 200)
             for part in (numbers, {*range(1, count + 1)} - numbers)
         )
         absent = f"missing: {missing}" if missing else "none is missing"
-        lines.append(f"{experiment}: {len(numbers)} of {counted(count, 'shard')}: {listed}; {absent}")
+        lines[f"{experiment}: {len(numbers)} of {counted(count, 'shard')}: {listed}; {absent}"] = not missing
     return lines
 
 

@@ -115,7 +115,9 @@ class TestCheck:
         calls.results = [failed_result("b", Status.UNSUPPORTED, variant="flash", reason="no such width")]
         assert main(["check", "expecting.toml"]) == status
         line = "case b: unsupported, but check.supported lists flash: no such width"
-        assert (line in capsys.readouterr().out) == bool(status)
+        told = capsys.readouterr().out
+        assert (line in told) == bool(status)
+        assert told.endswith("1 unsupported (1 against check.supported)\n") == bool(status)
 
     def test_junit_is_written_even_when_a_case_fails(self, calls: Calls) -> None:
         calls.results = [failed_result()]

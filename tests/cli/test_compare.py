@@ -95,8 +95,9 @@ def test_what_is_no_longer_right_always_fails(tmp_path, old, capsys, fail_on):
 def test_runs_without_a_difference_end_with_0(tmp_path, old, capsys):
     new = write(tmp_path / "new", BASELINE, *(row(case, 0.5) for case in CASES[1:]))
     status, out, _ = compare(capsys, str(old), str(new))
-    assert (status, len(out.splitlines())) == (0, 1)
-    assert "0 slower, 4 same" in out
+    counts, gate = out.splitlines()
+    assert (status, gate) == (0, "gate: not worse (exit status 0)")
+    assert "0 slower, 4 same" in counts
 
 
 def test_what_is_ambiguous_comes_with_the_commands_that_decide_it(tmp_path, old, capsys):
@@ -106,10 +107,47 @@ def test_what_is_ambiguous_comes_with_the_commands_that_decide_it(tmp_path, old,
     assert status == 0
     assert "1 ambiguous (slower: by more than 2 %)" in out
     assert "found in nine of ten: a difference of " in out
-    assert compare(capsys, str(old), str(new), "--threshold", "0.02", "--fail-on", "ambiguous")[0] == 1
+    assert out.endswith("\ngate: not decided (exit status 0; with --fail-on ambiguous it would be 1)\n")
+    failed, told, _ = compare(capsys, str(old), str(new), "--threshold", "0.02", "--fail-on", "ambiguous")
+    assert failed == 1
+    assert told.endswith("\ngate: not decided (exit status 1)\n")
     commands = [line for line in out.splitlines() if "harness run" in line]
     assert len(commands) == 2
     assert all(line.endswith(f"--only case={CASES[1]},{CASES[0]}") for line in commands)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "options", "is_slower"),
+    [((1.87, 1.98), [], True), ((1.84, 2.01), [], False), ((1.87, 1.98), ["--minimum-effect", "2%"], False)],
+)
+def test_an_ambiguous_case_whose_interval_shows_a_slowdown_says_so(
+    tmp_path, old, capsys, bounds, options, is_slower
+):
+    unclear = row(CASES[1], 0.52, speedup_low=bounds[0], speedup_high=bounds[1])
+    new = write(tmp_path / "new", BASELINE, unclear, row(CASES[2], 0.5), row(CASES[3], 0.5))
+    out = compare(capsys, str(old), str(new), "--threshold", "5%", *options)[1]
+    assert "1 ambiguous" in out
+    assert ("slower, perhaps not beyond 5 %" in out) == is_slower
+
+
+def test_revisions_that_took_turns_are_measured_again_by_one_command(tmp_path, capsys):
+    runs = []
+    for number, (name, commit, times) in enumerate(
+        [("old", "a" * 40, (0.1, 0.12, 0.11)), ("new", "b" * 40, (0.12, 0.11, 0.13))]
+    ):
+        told = {"git_commit": commit, "named_by": ("sweep.toml",), "command": "harness compare --budget 30"}
+        run = RunFolder.open(write(tmp_path / name, **told))
+        for place, seconds in enumerate(times):
+            taken = {"group": "turns-1", "round": place, "start": place}
+            run.append_round(example_round(seconds={CASES[1]: [seconds]}, **taken))
+        run.append_result(row(CASES[1], times[0], binary_digest=f"code {number}"))
+        runs.append(str(run.path))
+    status, out, _ = compare(capsys, *runs, "--threshold", "5%")
+    assert (status, "1 ambiguous" in out, "git checkout" in out) == (0, True, False)
+    again = (
+        f"harness compare sweep.toml --revisions {'a' * 40} {'b' * 40} --threshold 0.05 --minimum-effect 0"
+    )
+    assert f"  {again} --budget 120 --only case={CASES[1]}" in out
 
 
 def test_the_commit_of_a_resumed_run_is_that_which_it_was_resumed_with(tmp_path, capsys):
@@ -155,7 +193,7 @@ def test_what_failed_in_both_runs_is_counted_and_named(tmp_path, capsys):
         "(slower: by more than 3 %)",
     )
     named = "flash · cpu · b1 h2 s64 d16 f32 causal"
-    assert lines[2:] == [
+    assert lines[2:-1] == [
         "failed in both runs (2):",
         f"  {CASES[1]}  {named}: wrong: row 3",
         f"  {CASES[2]}  {named}: crashed → timed-out: 60 s",

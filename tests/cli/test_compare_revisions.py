@@ -64,13 +64,15 @@ def repository(example_plugin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_slower_revision_is_found_and_its_finished_cases_are_kept(
-    repository: Path, capsys: pytest.CaptureFixture[str]
+    repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arguments = ["compare", "--revisions", "before", "HEAD", "../revisions.toml", "--budget", "1"]
     assert main([*arguments, "--only", "seq=16"]) == 1
     assert "1 case in both runs: 0 no longer right, 1 slower" in capsys.readouterr().out
+    monkeypatch.setattr("os.getloadavg", lambda: (1000.0, 9.0, 5.0))
     assert main([*arguments, "--resume"]) == 1
     lines = capsys.readouterr().out.splitlines()
+    assert any(": 1 case, timed for 1 s at most; others use this machine" in line for line in lines)
     assert sum(line.endswith("(kept)") for line in lines) == 2
     assert any(line.startswith("2 cases in both runs: 0 no longer right, 2 slower") for line in lines)
     old, new = (open_run(folder) for folder in sorted(Path("results", "revisions").glob("*/*/revisions")))

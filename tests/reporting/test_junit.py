@@ -4,12 +4,16 @@ from xml.etree import ElementTree
 from example_results import example_result, failed_result
 
 from harness.reporting.junit import write_junit
+from harness.reporting.outcomes import Demands
 from harness.results.result import Result
 from harness.system.status import Status
 
+NAMES = {"9f3c00000000": "flash:\0cpu-b1-s64"}
+NO_DEMANDS = Demands()
 
-def suite_of(results: list[Result], path: Path) -> ElementTree.Element:
-    write_junit(results, path, "experiments/sw\x01eep.toml", {"9f3c00000000": "flash:\0cpu-b1-s64"})
+
+def suite_of(results: list[Result], path: Path, demands: Demands = NO_DEMANDS) -> ElementTree.Element:
+    write_junit(results, path, "experiments/sw\x01eep.toml", NAMES, demands)
     suite = ElementTree.parse(path).getroot().find("testsuite")
     assert suite is not None
     return suite
@@ -56,6 +60,21 @@ def test_an_unsupported_case_is_skipped_with_its_reason(tmp_path: Path) -> None:
     row = failed_result(status=Status.UNSUPPORTED, reason="install attention-harness[baselines]")
     skipped = outcome(suite_of([row], tmp_path / "junit.xml"))
     assert (skipped.tag, skipped.get("message")) == ("skipped", "install attention-harness[baselines]")
+
+
+def test_a_case_that_is_to_be_supported_or_checked_fails(tmp_path: Path) -> None:
+    row = failed_result(status=Status.UNSUPPORTED, variant="torch", reason="install it")
+    for demands in (Demands(["torch"]), Demands(is_strict=True)):
+        suite = suite_of([row], tmp_path / "junit.xml", demands)
+        assert (suite.get("failures"), suite.get("skipped")) == ("1", "0")
+        assert (outcome(suite).tag, outcome(suite).text) == ("failure", "install it")
+    assert outcome(suite_of([row], tmp_path / "junit.xml", Demands(["flash"]))).tag == "skipped"
+
+
+def test_an_interrupted_check_has_an_error(tmp_path: Path) -> None:
+    suite = suite_of([], tmp_path / "junit.xml")
+    assert (suite.get("tests"), suite.get("errors"), outcome(suite).tag) == ("1", "1", "error")
+    assert outcome(suite).get("message") == "interrupted: 0 of 1 case ran"
 
 
 def test_cases_and_the_suite_have_times(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from synthetic_results import RESULTS, WriteRun, make_result
 
 import harness
 import harness.reporting
+from harness.__main__ import main
 from harness.reporting.drawing import Drawn
 from harness.reporting.report import ReportPaths, make_report
 from harness.reporting.runs import read_runs
@@ -100,6 +101,12 @@ def test_shards_that_are_missing_are_named_first(
     assert capsys.readouterr().out.startswith(f"{line}\n")
     assert paths.summary_markdown.read_text().split("\n\n")[1] == line
     assert read_runs(folders).unfinished == ("seq_sweep: 3 of 4 shards: 1, 2, 4; missing: 3",)
+    command = ["report", *map(str, folders), "--out", str(tmp_path / "merged")]
+    assert [main(command), main([*command, "--strict"])] == [0, 1]
+    for number, folder in enumerate(folders, start=1):
+        manifest = folder / "manifest.json"
+        manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"shard": f"{number}/3"}))
+    assert main([*command, "--strict"]) == 0
     manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"shard": "many"}))
     with pytest.raises(InputError, match="not a manifest: shard"):
         read_runs(folders)

@@ -110,10 +110,14 @@ class Comparison:
         return bool(self.cases["outcome"].isin([Outcome.LOST.value, Outcome.SLOWER.value]).any())
 
     @property
+    def is_undecided(self) -> bool:
+        """Whether a case is ambiguous."""
+        return bool((self.cases["outcome"] == Outcome.AMBIGUOUS.value).any())
+
+    @property
     def fails(self) -> bool:
         """Whether a gate that asked for this comparison is to stay closed."""
-        is_undecided = (self.cases["outcome"] == Outcome.AMBIGUOUS.value).any()
-        return self.is_worse or bool(self.fails_on_ambiguous and is_undecided)
+        return self.is_worse or (self.fails_on_ambiguous and self.is_undecided)
 
 
 def compare_runs(old: RunFolder, new: RunFolder, margins: Margins = USUAL) -> Comparison:

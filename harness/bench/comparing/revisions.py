@@ -14,6 +14,7 @@ from harness.bench.comparing.comparison import Comparison, compare_runs
 from harness.bench.comparing.turns import NAMES, run_in_turn
 from harness.bench.comparing.verdicts import Margins
 from harness.bench.running.context import RunSettings
+from harness.bench.running.forecast import others_in_words, slowdown_by_others
 from harness.bench.running.progress import Observer, result_line
 from harness.bench.running.revision import Revision
 from harness.bench.running.runner import started_run
@@ -24,7 +25,7 @@ from harness.problem.case import Case
 from harness.results.result import Result
 from harness.results.run_folder import RunFolder
 from harness.system.errors import InputError
-from harness.system.plurals import counted
+from harness.system.plurals import about, counted
 from harness.system.processes.git import outside_of_repositories
 from harness.system.storage.folder_store import FolderStore
 
@@ -105,10 +106,6 @@ def compare_revisions(
         revision.require_same_requests()
     timing = TimingSettings(**experiment.timing.model_dump(include=KEPT), budget_s=budget_s)
     experiment = experiment.model_copy(update={"baseline": None, "timing": timing})
-    tell(
-        f"about {(budget_s + BESIDES_S) * len(cases) / 60:.1f} min: {counted(len(cases), 'case')}, "
-        f"timed for {budget_s:g} s at most"
-    )
     with ExitStack() as stack:
         runs = {
             name: stack.enter_context(
@@ -124,6 +121,9 @@ def compare_revisions(
             )
             for name, revision in zip(NAMES, revisions, strict=True)
         }
+        left = [case for case in cases if any(case.id not in run.earlier for run in runs.values())]
+        if left:
+            tell(_forecast_line(len(left), budget_s))
         spent = TimeSpent({START_UP: seconds_of_this_process()})
         for run in runs.values():
             run.spent = spent
@@ -136,6 +136,12 @@ def compare_revisions(
     comparison = compare_runs(old, new, margins)
     tell(described(spent.by_part()))
     return comparison
+
+
+def _forecast_line(cases: int, budget_s: float) -> str:
+    slowdown = slowdown_by_others()
+    line = f"{about((budget_s + slowdown * BESIDES_S) * cases)}: {counted(cases, 'case')}"
+    return f"{line}, timed for {budget_s:g} s at most{others_in_words(slowdown)}"
 
 
 def edited_files(repository: Path) -> int:

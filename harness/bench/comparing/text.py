@@ -43,20 +43,34 @@ def headline(comparison: Comparison) -> str:
 
 
 def power_lines(comparison: Comparison) -> list[str]:
-    """Return what the ratios of two revisions that took turns are, and what differences they could find."""
+    """Return what ratios of revisions that took turns are, and what they could find in nine of ten."""
     cases = comparison.cases
     judged = cases[(cases["how"] == IN_TURN) & cases["low"].notna()]
-    effects = sorted(
-        least_findable(low, high, comparison.margins.minimum_effect)
+    found = sorted(
+        _findable(comparison.margins, low, high)
         for low, high in zip(judged["low"], judged["high"], strict=True)
     )
-    if not effects:
+    if not found:
         return []
-    most = f", in the case that is known least of {effects[-1]:.1%}" if len(effects) > 1 else ""
+    median, most = found[len(found) // 2], found[-1]
+    worst = f"; in the case that is known least {most[1]:.1%} and {most[0]:.1%}" if len(found) > 1 else ""
     return [
         "ratios are of times in the same rounds; each of the two times in brackets is a mean of its own",
-        f"found in nine of ten: a difference of {effects[len(effects) // 2]:.1%}{most}",
+        f"found in nine of ten: by the gate a slowdown of {median[1]:.1%}, "
+        f"a difference of {median[0]:.1%}{worst}",
     ]
+
+
+def _findable(margins: Margins, low: float, high: float) -> tuple[float, float]:
+    """Return the difference, and the slowdown beyond the threshold, that such an interval finds."""
+    return least_findable(low, high, margins.minimum_effect), least_findable(low, high, margins.threshold)
+
+
+def gate_verdict(comparison: Comparison) -> str:
+    """Return what the gate says of all cases."""
+    if comparison.is_worse:
+        return "worse"
+    return "not decided" if comparison.is_undecided else "not worse"
 
 
 def sections(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
@@ -84,13 +98,16 @@ def plain_lines(comparison: Comparison) -> Iterator[str]:
     commands = deciding_commands(comparison)
     if commands:
         yield from ("", f"{TO_DECIDE}{comparison.longer}:", *(f"  {command}" for command in commands))
+    verdict, status = gate_verdict(comparison), int(comparison.fails)
+    is_let_pass = comparison.is_undecided and not comparison.fails
+    hint = "; with --fail-on ambiguous it would be 1" if is_let_pass else ""
+    yield f"gate: {verdict} (exit status {status}{hint})"
 
 
 def markdown(comparison: Comparison) -> str:
     """Return a comparison in Markdown."""
-    is_undecided = len(comparison.having(Outcome.AMBIGUOUS)) > 0
-    verdict = "worse" if comparison.is_worse else "not decided" if is_undecided else "not worse"
-    parts = [f"## {markdown_text(comparison.new.experiment)}: {verdict}", markdown_text(headline(comparison))]
+    title = f"## {markdown_text(comparison.new.experiment)}: {gate_verdict(comparison)}"
+    parts = [title, markdown_text(headline(comparison))]
     parts += [f"- {markdown_text(note)}" for note in (*power_lines(comparison), *comparison.notes)]
     for title, lines in sections(comparison):
         parts += filter(None, [f"### {title}", "\n".join(f"- {markdown_text(line)}" for line in lines)])
@@ -141,10 +158,9 @@ def _timed_line(margins: Margins, row: dict[str, Any], words: str) -> str:
     bounds = "interval not known" if is_missing(row["low"]) else f"{row['low']:.3f}, {row['high']:.3f}"
     how = str(row["how"])
     if row["outcome"] == Outcome.AMBIGUOUS.value and not is_missing(row["low"]):
-        bounds_of_row = row["low"], row["high"]
-        any_effect, slowdown = (
-            least_findable(*bounds_of_row, margin) for margin in (margins.minimum_effect, margins.threshold)
-        )
+        if row["low"] > 1 + margins.minimum_effect:
+            how += f"; by its interval slower, perhaps not beyond {100 * margins.threshold:g} %"
+        any_effect, slowdown = _findable(margins, row["low"], row["high"])
         how += f"; found in nine of ten: a difference of {any_effect:.1%}, a slowdown of {slowdown:.1%}"
     old, new = (f"{1e3 * row[name]:.4g} ms" for name in ("time_s_old", "time_s_new"))
     return f"{row['case']}  {row['ratio']:.3f}× [{bounds}]  {words}  ({old} → {new}; {how})"

@@ -23,6 +23,7 @@ from harness.bench.measure.order import balanced_orders
 from harness.bench.workers.process import WorkerFailure
 from harness.experiment.settings import TimingSettings
 from harness.results.statistics import min_samples, nested_interval, relative_width
+from harness.system.plurals import about
 
 LOAD_WINDOW_S = 1.0
 """Load is averaged over about this long: the kernel counts processor time in hundredths of a second."""
@@ -40,6 +41,9 @@ SAMPLING_OF_A_START = 4.5
 
 LEAST_SAMPLING_OF_A_START = 2.2
 """A start that is dear, as that of long calls, is sampled so many times as long as all else takes in it."""
+
+LONGEST_WAIT_S = 86_400.0
+"""A timing that would take longer than a day is none that anybody waits for."""
 
 EXPECTED_STARTS = 12
 """Another start is sampled for no more than such a part of the budget: of few starts, intervals are wide."""
@@ -149,9 +153,12 @@ class RoundTimer:
         if widest <= self.settings.interval or self.clock() == self._began:
             return []
         would_take = (self.clock() - self._began) * (widest / self.settings.interval) ** 2
+        wanted = "were asked" if "interval" in self.settings.model_fields_set else "is the default"
+        is_possible = would_take <= LONGEST_WAIT_S
+        cost = f"would take {about(would_take)}" if is_possible else "cannot be had on this machine now"
         return [
-            f"the widest interval is {widest:.1%} of its value, {self.settings.interval:.1%} were asked: "
-            f"that would take about {would_take:.0f} s"
+            f"the widest interval is {widest:.1%} of its value, {self.settings.interval:.1%} {wanted}: "
+            f"that {cost}"
         ]
 
     def _begin_start(self) -> None:

@@ -19,7 +19,7 @@ from harness.system.digest import digest
 from harness.system.errors import HarnessError
 from harness.system.machine.cores import available_cores
 from harness.system.numbers import Duration
-from harness.system.plurals import counted
+from harness.system.plurals import about, counted
 from harness.system.storage.replacing import write_text
 from harness.system.validation import FrozenModel
 from harness.targets.executors import wanted_executor
@@ -89,7 +89,7 @@ class Forecast:
         code = digest([manifest.code_digest, manifest.plugin_code])
         remembered = _remembered()
         durations = next((remembered[key] for key in keys if key in remembered), None)
-        slowdown = max(1.0, os.getloadavg()[0] / available_cores()) if durations is None else 1.0
+        slowdown = slowdown_by_others() if durations is None else 1.0
         groups, budget_s = len(experiment.groups(to_time)), experiment.timing.budget_s
         durations = durations or Durations()
         return cls(len(cases), groups, budget_s, jobs, keys, code, durations, slowdown)
@@ -104,12 +104,10 @@ class Forecast:
 
     def line(self) -> str:
         """Return the forecast in words."""
-        line = f"{_about(self.seconds)}: {counted(self.cases, 'case')} to build and check"
+        line = f"{about(self.seconds)}: {counted(self.cases, 'case')} to build and check"
         if self.groups:
             line += f", {counted(self.groups, 'group')} timed for {self.budget_s:g} s at most"
-        if self.slowdown > 1.0:
-            line += f"; others use this machine: {self.slowdown:.1f} times as long as on a free one"
-        return line
+        return line + others_in_words(self.slowdown)
 
     def correction(self, ended: int, spent_s: float) -> str | None:
         """Return how much longer the run takes by the cases that have ended, if that is not as forecast."""
@@ -119,7 +117,7 @@ class Forecast:
         if is_right or not FIRST_CASES <= ended < self.cases:
             return None
         left_s = (self.cases - ended) * spent_s / ended
-        return f"{_about(left_s)} more: {ended} of {counted(self.cases, 'case')} took {spent_s:.0f} s"
+        return f"{about(left_s)} more: {ended} of {counted(self.cases, 'case')} took {spent_s:.0f} s"
 
     def remember(self, spent: TimeSpent) -> None:
         """Note what the run took that has ended, for the next forecast."""
@@ -149,8 +147,16 @@ class Forecast:
         return 1 if self.groups else self.jobs
 
 
-def _about(seconds: float) -> str:
-    return f"about {seconds:.0f} s" if seconds < 90 else f"about {seconds / 60:.0f} min"
+def slowdown_by_others() -> float:
+    """Return how many times as long work takes here now as on a free machine, by its load."""
+    return max(1.0, os.getloadavg()[0] / available_cores())
+
+
+def others_in_words(slowdown: float) -> str:
+    """Return what a forecast says behind its line where others use the machine."""
+    if slowdown <= 1.0:
+        return ""
+    return f"; others use this machine: {slowdown:.1f} times as long as on a free one"
 
 
 def what_is_emulated(experiment: Experiment, cases: Sequence[Case]) -> str | None:

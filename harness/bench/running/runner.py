@@ -29,6 +29,7 @@ from harness.results.result import Result
 from harness.results.run_folder import RunFolder
 from harness.system.errors import HarnessError, RunInterrupted, StorageError, UnfinishedError
 from harness.system.processes.open_files import allow_open_files
+from harness.system.status import Status
 
 CASES_FOR_EACH_JOB = 16
 """Cases that are built and checked together where nothing is timed: few enough to soon see results."""
@@ -109,17 +110,27 @@ def run_experiment(
 
 
 def _forecast(context: RunContext, cases: Sequence[Case]) -> Forecast | None:
-    """Tell how long a run will take; not of a resumed one, of which is not known what of it is kept."""
-    if context.earlier:
-        return None
+    """Tell how long a run will take, a resumed one for the cases without a row, or a time.
+
+    What that took is no measure for the next run: nothing is returned of a resumed one.
+    """
     settings = context.settings
     emulated = what_is_emulated(context.experiment, cases)
     if emulated is not None:
         context.observer.message(emulated)
     manifest = context.folder.manifest
-    forecast = Forecast.of(context.experiment, cases, manifest, timed=settings.timed, jobs=settings.jobs)
+    left = [case for case in cases if not _has_row(context, case)]
+    if not left:
+        return None
+    forecast = Forecast.of(context.experiment, left, manifest, timed=settings.timed, jobs=settings.jobs)
     context.observer.message(forecast.line())
-    return forecast
+    return None if context.earlier else forecast
+
+
+def _has_row(context: RunContext, case: Case) -> bool:
+    row = context.earlier.get(case.id)
+    is_untimed = row is not None and row.status is Status.PASSED and row.time_s is None
+    return row is not None and not (is_untimed and context.times(case))
 
 
 def _correct(context: RunContext, forecast: Forecast) -> bool:

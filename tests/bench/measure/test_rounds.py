@@ -324,7 +324,10 @@ def test_an_interval_that_is_not_reached_says_what_it_would_take() -> None:
     timer = machine.timer(baseline="a", starts=3, budget_s=2.0)
     timer.run()
     (line,) = timer.missed()
-    assert "would take about" in line
+    assert "1.0% is the default: that would take about" in line
+    asked = machine.timer(baseline="a", interval=0.00001, starts=3, budget_s=2.0)
+    asked.run()
+    assert "were asked: that cannot be had on this machine now" in asked.missed()[0]
     reached = Machine({"a": steady(1e-3), "b": steady(1e-3)}).timer(baseline="a")
     reached.run()
     assert reached.missed() == []

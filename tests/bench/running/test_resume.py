@@ -124,6 +124,29 @@ def finished(finished_once: RunSummary, tmp_path: Path) -> RunSummary:
     return replace(finished_once, folder=copy)
 
 
+def test_a_resumed_run_says_what_the_cases_without_a_row_will_take(
+    finished: RunSummary, tmp_path: Path
+) -> None:
+    journal = finished.folder / "results.jsonl"
+    journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:-1]))
+    messages = []
+    for _ in range(2):
+        observer = Quiet()
+        run(experiment(), tmp_path, observer, resume=True)
+        messages.append([line for line in observer.messages if "to build and check" in line])
+    ((line,), nothing_left) = messages
+    assert ": 1 case to build and check" in line
+    assert nothing_left == []
+
+
+def test_a_check_that_goes_on_with_times_says_what_these_take(tmp_path: Path) -> None:
+    run(experiment(), tmp_path, timed=False)
+    observer = Quiet()
+    run(experiment(), tmp_path, observer, resume=True)
+    (line,) = [line for line in observer.messages if "to build and check" in line]
+    assert ": 2 cases to build and check, 1 group timed" in line
+
+
 def test_nothing_is_done_again_when_nothing_has_changed(finished: RunSummary, tmp_path: Path) -> None:
     before = journaled(finished.folder)
     observer = Quiet()
