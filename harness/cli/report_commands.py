@@ -136,7 +136,10 @@ def report(
         return
     if table is not None:
         names = [name.strip() for name in (values or "").split(",") if name.strip()]
-        for path in tabulate(runs, table, names, where, out, labels=labels or []):
+        assigned = [text for text in settings or [] if not figures or text.lstrip().startswith("names")]
+        for path in tabulate(
+            runs, table, names, where, out, labels=labels or [], experiment=edited, assignments=assigned
+        ):
             typer.echo(printable(f"table: {path}"))
     if figures:
         drawn = redraw(
@@ -168,7 +171,7 @@ def report(
 
 
 NEEDS = {
-    "--set": (("--figure", "--published-only"), "the figure that the settings are for"),
+    "--set": (("--figure", "--published-only", "--table"), "the figure that the settings are for"),
     "--values": (("--table",), "the table whose cells hold them"),
     "--where": (("--table",), "the table of these rows"),
 }
