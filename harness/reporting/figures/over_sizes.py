@@ -343,7 +343,9 @@ def _set_scales(
     for number, axes in dict(zip(reversed(scales), reversed(all_axes), strict=True)).items():
         low, high = axes.get_ylim()
         low = _end(scale.limits[0], low if scale.is_logarithmic else 0.0)
-        high = _end(scale.limits[1], ends.get(number, high))
+        if number in ends:  # values stand above bars
+            high = ends[number] * (1 + scale.as_bars * _margin(axes))
+        high = _end(scale.limits[1], high)
         if scale.limits != (None, None) and not (low < high and (low > 0 or not scale.is_logarithmic)):
             above = " and above 0, since the axis is logarithmic" * scale.is_logarithmic
             raise InputError(
@@ -366,13 +368,17 @@ def _end(wanted: float | None, usual: float) -> float:
     return usual if wanted is None else wanted
 
 
+def _margin(axes: Axes) -> float:
+    """Return the room above values, as a share of their range."""
+    return float((axes.margins() or (0, 0))[1])
+
+
 def _keep_values_inside(axes: Axes) -> None:
     """Write the values of bars that are cut off at the end of the scale, on white."""
     from matplotlib.text import Annotation
 
     low, high = axes.get_ylim()
-    margin = axes.margins()[1]
-    highest = high - (high - low) * margin / (1 + margin)
+    highest = high - (high - low) * (1 - 1 / (1 + _margin(axes)))
     for text in axes.texts:
         if isinstance(text, Annotation) and text.get_gid() == "value" and not low <= text.xy[1] <= highest:
             is_above = text.xy[1] > highest
@@ -394,4 +400,4 @@ def _cut_off(rows: pd.DataFrame, scale: Scale) -> list[str]:
 
 def _cut_intervals(on_scale: Mapping[int, pd.DataFrame], ends: Mapping[int, float]) -> list[str]:
     cut = sum(int((on_scale[number][HIGH] > end).sum()) for number, end in ends.items())
-    return [f"Error bars that end beyond the axis: {cut}."] * bool(cut)
+    return [f"Error bars cut off at the end of the axis: {cut}."] * bool(cut)
