@@ -10,7 +10,8 @@ from harness.reporting.figures.over_sizes import Scale, SizeFigure, SizeSettings
 from harness.reporting.figures.published_overlay import is_far_above, looks_of_published, with_published
 from harness.reporting.figures.roofs import best_peaks
 from harness.reporting.figures.style import DOTTED, SeriesStyle
-from harness.reporting.frames import units_of
+from harness.reporting.frames import labels_in, units_of
+from harness.reporting.published.nearest import with_own_problems
 from harness.reporting.published.points import SOURCE, named, published_points, sources
 from harness.reporting.units import GFLOPS, TFLOPS, significant
 
@@ -98,6 +99,21 @@ class Throughput(SizeFigure):
             with_package=settings.published,
         )
         return with_published(rows, points, x)
+
+    def numbers(self, frame: pd.DataFrame, settings: Any) -> pd.DataFrame:
+        """See `Figure.numbers`: points of other problems have the sizes of these."""
+        return with_own_problems(super().numbers(frame, settings))
+
+    def published(self, frame: pd.DataFrame, settings: ThroughputSettings) -> tuple[list[str], list[str]]:
+        """See `Figure.published`: sources, and which of the devices and implementations have no point."""
+        rows, x = self.placed(frame, settings)
+        both, _, sentences = self.overlay(rows, settings, x)
+        if SOURCE not in both:
+            return sentences, sentences
+        names = "\n".join(labels_in(both[both[SOURCE].notna()])).lower()
+        asked = (*(settings.published_devices or ()), *(settings.published_implementations or ()))
+        absent = [word for word in asked if word.lower() not in names]
+        return sentences, [f"no published point of {', '.join(absent)} is of these problems"] * bool(absent)
 
     def add_to_panel(self, axes: Axes, panel: pd.DataFrame, x: str, scale: Scale, rows: pd.DataFrame) -> None:
         """Make room for peaks that are near the rows."""
