@@ -57,7 +57,8 @@ def report(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="Setting of the --figure, such as style=bars; KEY= gives it its default; may be repeated.",
+            help="Setting of the --figure, such as style=bars, or names.VARIANT=NAME of the --table; "
+            "KEY= gives it its default; may be repeated.",
         ),
     ] = None,
     experiment: Annotated[

@@ -112,7 +112,8 @@ def grid_latex(
 
 def _tabular(grid: pd.DataFrame, numeric: Sequence[bool] | None) -> list[str]:
     """Return the lines of a tabular with the rules of booktabs, also below groups of columns and of rows."""
-    index, columns = (_named_for_latex(axis) for axis in (grid.index, grid.columns))
+    named = (axis.set_names([latex_text(name or "") for name in axis.names]) for axis in grid.axes)
+    index, columns = (axis.get_level_values(0) if axis.nlevels == 1 else axis for axis in named)
     style = grid.set_axis(index, axis="index").set_axis(columns, axis="columns").style.format(latex_text)
     for axis in ("index", "columns"):
         style = style.format_index(latex_text, axis=axis)
@@ -132,12 +133,6 @@ def _tabular(grid: pd.DataFrame, numeric: Sequence[bool] | None) -> list[str]:
     for level in range(grid.columns.nlevels - 1, 0, -1):
         body.insert(2 + level, _rules_below(grid.columns, level, keys))
     return body
-
-
-def _named_for_latex(axis: pd.Index) -> pd.Index:
-    """Return an axis with names for LaTeX; one of one level is no index of tuples."""
-    named = axis.set_names([latex_text(name or "") for name in axis.names])
-    return named.get_level_values(0) if named.nlevels == 1 else named
 
 
 def _rules_below(columns: pd.Index, levels: int, first: int) -> str:

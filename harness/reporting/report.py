@@ -172,10 +172,7 @@ def tabulate(
     experiment: Experiment | None = None,
     assignments: Sequence[str] = (),
 ) -> list[Path]:
-    """Print the table of runs that somebody asks for, `variant by seq`, write it, and return its files.
-
-    Series are called as the runs' experiments, or an edited one, call them, and assignments to `names`.
-    """
+    """Print the table of runs that somebody asks for, `variant by seq`, write it, and return its files."""
     runs = read_runs(folders, labels)
     folder = _report_folder(runs, out)
     names = names_of(runs.figures if experiment is None else experiment.figures)

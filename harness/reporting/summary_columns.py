@@ -72,10 +72,7 @@ def has_unusual_scale(frame: pd.DataFrame) -> bool:
 
 
 def summary_title(frame: pd.DataFrame) -> str:
-    """Return experiment and what all its rows share, `seq_sweep · cpu · f32 · heads 16 · threads 1`.
-
-    It says, too, that no time was measured where no device was there.
-    """
+    """Return experiment and what all its rows share, `seq_sweep · cpu · f32 · heads 16 · threads 1`."""
     left_out = {*varying(frame, PROBLEM_COLUMNS), *NEVER_SHOWN}
     if not has_unusual_scale(frame):
         left_out.add("scale")
@@ -89,8 +86,7 @@ def summary_title(frame: pd.DataFrame) -> str:
             continue
         name = problem_header(frame, column)
         words.append(str(value) if column in (*ALWAYS_IN_TITLE, "mask") else f"{name} {in_words(value)}")
-    untimed = without_times(set(frame["status"].astype(str)))
-    return " · ".join([*words, untimed] if untimed else words)
+    return " · ".join(filter(None, [*words, without_times(set(frame["status"].astype(str)))]))
 
 
 def problem_columns(frame: pd.DataFrame) -> list[Column]:

@@ -31,8 +31,10 @@ from harness.reporting.figures.style import (
     series_styles,
 )
 from harness.reporting.frames import format_value, labels_in, records, shown_names
+from harness.reporting.published.nearest import with_own_problems
 from harness.reporting.units import is_number, significant
 from harness.system.errors import InputError
+from harness.system.plurals import counted
 from harness.system.status import Status
 
 if TYPE_CHECKING:
@@ -125,7 +127,7 @@ class SizeFigure(Figure):
     def numbers(self, frame: pd.DataFrame, settings: Any) -> pd.DataFrame:
         """Return the rows that are drawn, and what is drawn beside them."""
         rows, x = self.placed(frame, settings)
-        return self.overlay(rows, settings, x)[0]
+        return with_own_problems(self.overlay(rows, settings, x)[0])
 
     def placed(self, frame: pd.DataFrame, settings: Any) -> tuple[pd.DataFrame, str]:
         """Return these rows, and the column of the horizontal axis."""
@@ -162,8 +164,7 @@ class SizeFigure(Figure):
                 notes=[
                     *scale.notes,
                     *notes,
-                    *_cut_off(rows, scale),
-                    *_cut_intervals(on_scale, ends),
+                    *_cut_off(rows, scale, [on_scale[number][HIGH] > end for number, end in ends.items()]),
                     *not_shown(self.chosen(frame, settings), placed, settings),
                 ],
                 legend=legend_of(styles, labels, settings, as_bars=scale.as_bars),
@@ -332,10 +333,7 @@ def _ends_of_long_intervals(on_scale: Mapping[int, pd.DataFrame], scale: Scale) 
 def _set_scales(
     all_axes: Sequence[Axes], scales: Sequence[int], scale: Scale, room: float, ends: Mapping[int, float]
 ) -> None:
-    """Finish the vertical scales of panels, with room at their foot for words: a share of it.
-
-    `ends` are those of `_ends_of_long_intervals`.
-    """
+    """Finish the vertical scales of panels, with room at their foot for words: a share of it."""
     for axes in all_axes:
         axes.grid(axis="y")
         if scale.is_logarithmic:
@@ -389,15 +387,12 @@ def _keep_values_inside(axes: Axes) -> None:
                 text.xyann = (0, -4)
 
 
-def _cut_off(rows: pd.DataFrame, scale: Scale) -> list[str]:
+def _cut_off(rows: pd.DataFrame, scale: Scale, too_long: Sequence[pd.Series[bool]]) -> list[str]:
     values, (low, high) = rows[VALUE], scale.limits
     is_outside = values < _end(low, -math.inf)
     is_outside |= values > _end(high, math.inf)
-    return [f"Cut off at the limits of the axis: {is_outside.sum()} of {len(rows)} values."] * bool(
-        is_outside.any()
-    )
-
-
-def _cut_intervals(on_scale: Mapping[int, pd.DataFrame], ends: Mapping[int, float]) -> list[str]:
-    cut = sum(int((on_scale[number][HIGH] > end).sum()) for number, end in ends.items())
-    return [f"Error bars cut off at the end of the axis: {cut}."] * bool(cut)
+    counts = {
+        f"{is_outside.sum()} of {len(rows)} values": is_outside.any(),
+        counted(sum(int(bars.sum()) for bars in too_long), "error bar"): too_long,
+    }
+    return [f"Cut off at the limits of the axis: {words}." for words, is_so in counts.items() if is_so]

@@ -98,7 +98,7 @@ OTHER_VARIANTS = (
 """For variants that others add, in the order in which they appear."""
 
 SIBLING_MARKERS = ("<", ">", "8", "d", "H", "p", "*")
-SIBLING_LINES = ((0, (7.0, 1.5)), DASH_DOTTED, (0, (4.0, 1.2, 1.0, 1.2, 1.0, 1.2)))
+SIBLING_LINES = (DASH_DOTTED, (0, (7.0, 1.5)), (0, (4.0, 1.2, 1.0, 1.2, 1.0, 1.2)))
 SIBLING_HATCHES = ("//", "\\\\", "xx", "..", "--", "||", "++", "oo")
 """Looks of the further series of one variant; no numbers of two have a common divisor."""
 

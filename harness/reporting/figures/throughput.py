@@ -11,7 +11,6 @@ from harness.reporting.figures.published_overlay import is_far_above, looks_of_p
 from harness.reporting.figures.roofs import best_peaks
 from harness.reporting.figures.style import DOTTED, SeriesStyle
 from harness.reporting.frames import labels_in, units_of
-from harness.reporting.published.nearest import with_own_problems
 from harness.reporting.published.points import SOURCE, named, published_points, sources
 from harness.reporting.units import GFLOPS, TFLOPS, significant
 
@@ -99,10 +98,6 @@ class Throughput(SizeFigure):
             with_package=settings.published,
         )
         return with_published(rows, points, x)
-
-    def numbers(self, frame: pd.DataFrame, settings: Any) -> pd.DataFrame:
-        """See `Figure.numbers`: points of other problems have the sizes of these."""
-        return with_own_problems(super().numbers(frame, settings))
 
     def published(self, frame: pd.DataFrame, settings: ThroughputSettings) -> tuple[list[str], list[str]]:
         """See `Figure.published`: sources, and which of the devices and implementations have no point."""

@@ -94,7 +94,7 @@ def test_one_long_error_bar_stretches_no_axis(style: str) -> None:
     (axes,) = drawing.axes
     top = axes.get_ylim()[1]
     assert 200 <= top < 250
-    assert "Error bars cut off at the end of the axis: 1." in caption(drawing)
+    assert "Cut off at the limits of the axis: 1 error bar." in caption(drawing)
     assert all(text.xy[1] <= top for text in axes.texts)  # type: ignore[attr-defined]
 
 
