@@ -266,7 +266,7 @@ def load(path: str | Path) -> "pandas.DataFrame":
 
 
 def tidy(run: "Results") -> "pandas.DataFrame":
-    """Return timings in long form, a row for each sample: `seaborn.relplot(harness.tidy(run), x="seq", …)`.
+    """Return timings in long form, a row a sample: `seaborn.relplot(harness.tidy(run), x="seq_kv", …)`.
 
     `time_s`, `tflops` and `speedup`, over the baseline in the same round, are of the sample, whose place is
     `start` and `round`; the other columns are those of `load`, without what was made of all samples, and

@@ -57,7 +57,8 @@ def report(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="Setting of the --figure, such as style=bars; KEY= gives it its default; may be repeated.",
+            help="Setting of the --figure, such as style=bars, or names.VARIANT=NAME of the --table; "
+            "KEY= gives it its default; may be repeated.",
         ),
     ] = None,
     experiment: Annotated[
@@ -141,7 +142,10 @@ def report(
         return
     if table is not None:
         names = [name.strip() for name in (values or "").split(",") if name.strip()]
-        for path in tabulate(runs, table, names, where, out, labels=labels or []):
+        assigned = [text for text in settings or [] if not figures or text.lstrip().startswith("names")]
+        for path in tabulate(
+            runs, table, names, where, out, labels=labels or [], experiment=edited, assignments=assigned
+        ):
             typer.echo(printable(f"table: {path}"))
     if figures:
         drawn = redraw(
@@ -175,7 +179,7 @@ def report(
 
 
 NEEDS = {
-    "--set": (("--figure", "--published-only"), "the figure that the settings are for"),
+    "--set": (("--figure", "--published-only", "--table"), "the figure that the settings are for"),
     "--values": (("--table",), "the table whose cells hold them"),
     "--where": (("--table",), "the table of these rows"),
 }

@@ -96,7 +96,9 @@ def _draw_into(
             return
         fields = figure.settings.model_fields
         taken = {key: value for key, value in overlaid.items() if key in fields}
-        caption, contents = _draw(runs, figure, {**values, **taken}, formats)
+        settings = {**values, **taken}
+        caption, contents = _draw(runs, figure, settings, formats)
+        sentences, remarks = figure.published(runs.frame.copy(deep=False), parse_settings(figure, settings))
     except Exception as error:  # a plugin's, or matplotlib's; no figure may cost the report
         reason = one_line(error)
         if isinstance(error, HarnessError):
@@ -109,7 +111,9 @@ def _draw_into(
         with replaced(folder / f"{name}.{ending}") as file:
             file.write_bytes(content)
     drawn.files[name] = tuple(folder / f"{name}.{ending}" for ending in formats)
-    drawn.captions[name] = caption
+    drawn.captions[name] = " ".join([caption, *sentences])
+    if taken or not runs.manifests:
+        drawn.notes += [f"figure {name}: {remark}" for remark in remarks]
 
 
 def _draw(

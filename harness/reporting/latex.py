@@ -112,13 +112,12 @@ def grid_latex(
 
 def _tabular(grid: pd.DataFrame, numeric: Sequence[bool] | None) -> list[str]:
     """Return the lines of a tabular with the rules of booktabs, also below groups of columns and of rows."""
-    index, columns = ([latex_text(name or "") for name in axis.names] for axis in (grid.index, grid.columns))
-    named = grid.set_axis(grid.index.set_names(index), axis="index")
-    named = named.set_axis(grid.columns.set_names(columns), axis="columns")
-    style = named.style.format(latex_text)
+    named = (axis.set_names([latex_text(name or "") for name in axis.names]) for axis in grid.axes)
+    index, columns = (axis.get_level_values(0) if axis.nlevels == 1 else axis for axis in named)
+    style = grid.set_axis(index, axis="index").set_axis(columns, axis="columns").style.format(latex_text)
     for axis in ("index", "columns"):
         style = style.format_index(latex_text, axis=axis)
-    keys = len(index)
+    keys = index.nlevels
     aligned = numeric or [False] * keys + [True] * len(grid.columns)
     lines = style.to_latex(
         column_format="".join("r" if is_number else "l" for is_number in aligned),

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from harness.reporting.frames import RUN_COLUMNS, is_missing, records
 from harness.reporting.units import has_wide_interval
 from harness.system.plurals import counted
+from harness.system.status import Status
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MEASURED_BY = (*RUN_COLUMNS, "device", "target", "threads", "target_options")
 """What has one peak for each dtype."""
+WITHOUT_DEVICE = {Status.EMULATED: "emulated", Status.BUILT: "built, not run"}
+"""What is said of rows whose target has no device here."""
+
+
+def without_times(statuses: Collection[str]) -> str:
+    """Return that no time was measured, where rows of such statuses had no device; else nothing."""
+    ends = " and ".join(words for status, words in WITHOUT_DEVICE.items() if status in statuses)
+    return f"{ends}: no time was measured" if ends and Status.PASSED not in statuses else ""
 
 
 def measurement_notes(frame: pd.DataFrame) -> Iterator[str]:

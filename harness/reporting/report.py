@@ -171,11 +171,20 @@ def tabulate(
     out: str | Path | None = None,
     *,
     labels: Sequence[str] = (),
+    experiment: Experiment | None = None,
+    assignments: Sequence[str] = (),
 ) -> list[Path]:
     """Print the table of runs that somebody asks for, `variant by seq`, write it, and return its files."""
     runs = read_runs(folders, labels)
     folder = _report_folder(runs, out)
-    table = asked_table(runs.frame, asked, values, where, names_of(runs.figures))
+    names = names_of(runs.figures if experiment is None else experiment.figures)
+    if assignments:
+        settings = with_assignments({"names": names}, assignments, plugins.load("figure", "throughput"))
+        if others := [key for key in settings if key != "names"]:
+            raise InputError(f"--set {others[0]}=: found no --figure; a --table takes names.SERIES=NAME only")
+        check_wanted(runs, {"throughput": settings})
+        names = names_of({"": settings})
+    table = asked_table(runs.frame, asked, values, where, names)
     with _written_to(folder, runs):
         folder.mkdir(parents=True, exist_ok=True)
         files = table.write(folder)

@@ -18,6 +18,7 @@ from harness.reporting.frames import (
     units_of,
     varying,
 )
+from harness.reporting.measurement_notes import without_times
 from harness.reporting.units import (
     EMPTY,
     beside_limit,
@@ -85,7 +86,7 @@ def summary_title(frame: pd.DataFrame) -> str:
             continue
         name = problem_header(frame, column)
         words.append(str(value) if column in (*ALWAYS_IN_TITLE, "mask") else f"{name} {in_words(value)}")
-    return " · ".join(words)
+    return " · ".join(filter(None, [*words, without_times(set(frame["status"].astype(str)))]))
 
 
 def problem_columns(frame: pd.DataFrame) -> list[Column]:

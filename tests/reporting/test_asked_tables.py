@@ -56,6 +56,24 @@ def test_series_are_called_as_the_experiment_names_them(write_run: WriteRun) -> 
     table = tabulate([folder], "variant by seq", where="seq == 64")[0].read_text()
     assert "Ours" in table
     assert "flash" not in table
+    asked = {"where": "seq == 64", "assignments": ["names.flash=Mine"]}
+    assert "Mine" in tabulate([folder], "variant by seq", **asked)[0].read_text()
+
+
+def test_names_of_a_table_are_of_an_edited_experiment_or_set(
+    write_run: WriteRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edited = tmp_path / "edited.toml"
+    problem = "[problem]\nseq = 64\nheads = 1\nhead_dim = 64\n"
+    names = '[figures.throughput]\nnames = { flash = "Edited" }\n'
+    edited.write_text(f'name = "e"\nquestion = "q"\nvariants = ["flash"]\n{problem}{names}')
+    _, folder = ask(write_run, rows(), "variant by seq", "--experiment", str(edited))
+    assert "Edited" in written(folder, "tex")
+    _, folder = ask(write_run, rows(), "variant by seq", "--set", "names.flash=Set")
+    assert "Set" in written(folder, "csv")
+    for wrong in ("style=bars", "names.flsh=Ours"):
+        assert ask(write_run, rows(), "variant by seq", "--set", wrong)[0] == 2
+        assert wrong.partition("=")[0].rpartition(".")[2] in capsys.readouterr().err
 
 
 def test_numbers_are_unrounded_in_the_unit_that_was_asked_for(write_run: WriteRun) -> None:
@@ -72,6 +90,9 @@ def test_without_columns_values_stand_across(write_run: WriteRun) -> None:
     lines = written(folder, "md").splitlines()
     assert "| variant | seq | time (µs) | elapsed (s) |" in lines
     assert "| unfused | 256 | 256 | – |" in lines
+    latex = written(folder, "tex")
+    assert r"time (\textmu{}s) & elapsed (s) \\" in latex
+    assert "('" not in latex
 
 
 def test_groups_of_rows_and_of_columns_have_rules(write_run: WriteRun) -> None:

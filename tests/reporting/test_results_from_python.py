@@ -69,7 +69,7 @@ def test_long_form_of_a_part_of_a_table(run: Path) -> None:
 def test_seaborn_takes_the_long_form(run: Path) -> None:
     import seaborn
 
-    grid = seaborn.relplot(harness.tidy(run), x="seq", y="time_s", hue="variant", kind="line")
+    grid = seaborn.relplot(harness.tidy(run), x="seq_kv", y="time_s", hue="variant", kind="line")
     try:
         assert {text.get_text() for text in grid.legend.get_texts()} >= {"flash", "unfused"}
     finally:

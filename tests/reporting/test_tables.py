@@ -155,3 +155,12 @@ def test_sizes_of_tiles_that_were_chosen_or_set_are_a_column() -> None:
     summary = summarize(prepare(results_frame(rows), ("flash", "naive", "torch")))
     place = summary.headers.index("tiles")
     assert [row[place] for row in summary.rows] == ["tile_q=32 tile_kv=64", "tile_q=8 tile_kv=16", "–"]
+
+
+def test_the_title_says_where_no_time_was_measured() -> None:
+    emulated, passed = (
+        prepare(results_frame([make_result(target="cuda:sm_80", status=status)]))
+        for status in (Status.EMULATED, Status.PASSED)
+    )
+    assert summarize(emulated).title.endswith(" · emulated: no time was measured")
+    assert "no time" not in summarize(passed).title

@@ -142,6 +142,10 @@ class Figure(ABC):
         """Return the rows and values that it draws, in base units, for the table of its numbers."""
         return self.rows(frame, settings)
 
+    def published(self, frame: pd.DataFrame, settings: Any) -> tuple[list[str], list[str]]:
+        """Return sentences of a caption on what others published, and lines for a person who asks."""
+        return [], []
+
     @abstractmethod
     def draw(self, frame: pd.DataFrame, settings: Any, caption: str) -> Drawing:
         """Draw a frame that `harness.reporting.frames.prepare` has prepared.

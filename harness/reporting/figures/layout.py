@@ -24,7 +24,7 @@ from harness.reporting.frames import (
     sort_key,
     varying,
 )
-from harness.system.status import Status
+from harness.reporting.measurement_notes import without_times
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,8 +40,6 @@ LEFT_OF_PANELS = 0.6
 """Inches for the label and the ticks of a vertical axis."""
 HANDLE = 0.57
 """Inches of a legend's entry besides its text."""
-WITHOUT_DEVICE = {Status.EMULATED: "emulated", Status.BUILT: "built, not run"}
-"""What a title says of rows whose target has no device here."""
 MOST_LEGEND_COLUMNS = 4
 AXES_AND_ROOM = 1.2
 """Width of axes and the room between them and the next over that of the axes."""
@@ -187,13 +185,9 @@ def new_drawing(
 def _title(settings: FigureSettings, grid: PanelGrid) -> str:
     """Return the title of the settings, and where all rows lack a time since no device was there, that."""
     statuses = {str(status) for panel in grid.panels for status in panel.frame.get("status", ())}
-    ends = " and ".join(words for status, words in WITHOUT_DEVICE.items() if status in statuses)
-    untimed = (
-        ""
-        if not ends or Status.PASSED in statuses
-        else wrap(f"{ends[:1].upper()}{ends[1:]}: no time was measured", settings.inches, TITLE_SIZE)
-    )
-    return "\n".join(filter(None, [settings.title, untimed]))
+    untimed = without_times(statuses)
+    title = wrap(f"{untimed[:1].upper()}{untimed[1:]}", settings.inches, TITLE_SIZE)
+    return "\n".join(filter(None, [settings.title, title]))
 
 
 def _share_scales(all_axes: Sequence[Axes], scales: Sequence[int], columns: int) -> None:

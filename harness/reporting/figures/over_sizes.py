@@ -31,8 +31,10 @@ from harness.reporting.figures.style import (
     series_styles,
 )
 from harness.reporting.frames import format_value, labels_in, records, shown_names
+from harness.reporting.published.nearest import with_own_problems
 from harness.reporting.units import is_number, significant
 from harness.system.errors import InputError
+from harness.system.plurals import counted
 from harness.system.status import Status
 
 if TYPE_CHECKING:
@@ -49,6 +51,8 @@ MOST_LEVEL_VALUES, MOST_LEVEL_TICKS = 8, 8
 GROUP_SHARE = 0.86
 """Share of the distance between groups that its bars fill."""
 SMALL_TEXT = 5.0
+LONGEST_INTERVAL = 2.0
+"""A linear scale ends at so many times its largest value; error bars that are longer are cut off."""
 ALIKE = 5.0
 """Panels whose largest values differ by more than this factor have vertical scales of their own."""
 WORD_LINE = 0.055
@@ -113,6 +117,9 @@ class SizeFigure(Figure):
     def add_to_panel(self, axes: Axes, panel: pd.DataFrame, x: str, scale: Scale, rows: pd.DataFrame) -> None:
         """Draw what a panel has besides its series; `rows` are those of all panels on its vertical scale."""
 
+    def finish_panel(self, axes: Axes, panel: pd.DataFrame, x: str, scale: Scale) -> None:
+        """Draw and write what depends on the final ends of a panel's vertical scale."""
+
     def rows(self, frame: pd.DataFrame, settings: Any) -> pd.DataFrame:
         """Return the rows of the series that are drawn."""
         return self.placed(frame, settings)[0]
@@ -120,7 +127,7 @@ class SizeFigure(Figure):
     def numbers(self, frame: pd.DataFrame, settings: Any) -> pd.DataFrame:
         """Return the rows that are drawn, and what is drawn beside them."""
         rows, x = self.placed(frame, settings)
-        return self.overlay(rows, settings, x)[0]
+        return with_own_problems(self.overlay(rows, settings, x)[0])
 
     def placed(self, frame: pd.DataFrame, settings: Any) -> tuple[pd.DataFrame, str]:
         """Return these rows, and the column of the horizontal axis."""
@@ -145,6 +152,8 @@ class SizeFigure(Figure):
         grid = panel_grid(rows, columns, 1 if is_crowded else settings.panels_beside)
         missing = max(panel.frame.loc[panel.frame[WORD] != "", "label"].nunique() for panel in grid.panels)
         scales = _scale_numbers(grid.panels, scale, settings.sharey)
+        on_scale = _rows_on_scales(grid.panels, scales)
+        ends = _ends_of_long_intervals(on_scale, scale)
         room = 0.0 if scale.as_bars or not missing else WORD_LINE * (missing + 0.5)
         with paper_style(settings.font):
             drawing, all_axes = new_drawing(
@@ -155,14 +164,13 @@ class SizeFigure(Figure):
                 notes=[
                     *scale.notes,
                     *notes,
-                    *_cut_off(rows, scale),
+                    *_cut_off(rows, scale, [on_scale[number][HIGH] > end for number, end in ends.items()]),
                     *not_shown(self.chosen(frame, settings), placed, settings),
                 ],
                 legend=legend_of(styles, labels, settings, as_bars=scale.as_bars),
                 labels=(x_label(rows, x), scale.label),
                 scales=scales,
             )
-            on_scale = _rows_on_scales(grid.panels, scales)
             for panel, axes, number in zip(grid.panels, all_axes, scales, strict=True):
                 draw_series = _draw_bars if scale.as_bars else self._draw_lines
                 draw_series(axes, panel.frame, x, styles)
@@ -171,7 +179,9 @@ class SizeFigure(Figure):
                 if x_label(rows, x) == EITHER_LENGTH:
                     axes.set_xlabel(x_label(panel.frame, x))
                 self.add_to_panel(axes, panel.frame, x, scale, on_scale[number])
-            _set_scales(all_axes, scales, scale, room)
+            _set_scales(all_axes, scales, scale, room, ends)
+            for panel, axes in zip(grid.panels, all_axes, strict=True):
+                self.finish_panel(axes, panel.frame, x, scale)
         return drawing
 
     def _with_values(self, rows: pd.DataFrame, scale: Scale) -> pd.DataFrame:
@@ -311,15 +321,28 @@ def _rows_on_scales(panels: Sequence[Panel], scales: Sequence[int]) -> dict[int,
     }
 
 
-def _set_scales(all_axes: Sequence[Axes], scales: Sequence[int], scale: Scale, room: float) -> None:
+def _ends_of_long_intervals(on_scale: Mapping[int, pd.DataFrame], scale: Scale) -> dict[int, float]:
+    """Return where the scales end that some error bars would make too large for all values."""
+    if scale.is_logarithmic or scale.limits[1] is not None:
+        return {}
+    line = 0.0 if scale.line is None else scale.line[0]
+    ends = {number: LONGEST_INTERVAL * max(line, rows[VALUE].max()) for number, rows in on_scale.items()}
+    return {number: end for number, end in ends.items() if on_scale[number][HIGH].max() > end}
+
+
+def _set_scales(
+    all_axes: Sequence[Axes], scales: Sequence[int], scale: Scale, room: float, ends: Mapping[int, float]
+) -> None:
     """Finish the vertical scales of panels, with room at their foot for words: a share of it."""
     for axes in all_axes:
         axes.grid(axis="y")
         if scale.is_logarithmic:
             axes.set_yscale("log", nonpositive="mask")
-    for axes in dict(zip(reversed(scales), reversed(all_axes), strict=True)).values():
+    for number, axes in dict(zip(reversed(scales), reversed(all_axes), strict=True)).items():
         low, high = axes.get_ylim()
         low = _end(scale.limits[0], low if scale.is_logarithmic else 0.0)
+        if number in ends:  # values stand above bars
+            high = ends[number] * (1 + scale.as_bars * _margin(axes))
         high = _end(scale.limits[1], high)
         if scale.limits != (None, None) and not (low < high and (low > 0 or not scale.is_logarithmic)):
             above = " and above 0, since the axis is logarithmic" * scale.is_logarithmic
@@ -334,12 +357,18 @@ def _set_scales(all_axes: Sequence[Axes], scales: Sequence[int], scale: Scale, r
             axes.set_ylim(low - (high - low) * room, high)
     for axes in all_axes if scale.is_logarithmic else ():
         write_log_ticks(axes.yaxis)
-    for axes in all_axes if scale.limits != (None, None) else ():
-        _keep_values_inside(axes)
+    for number, axes in zip(scales, all_axes, strict=True):
+        if number in ends or scale.limits != (None, None):
+            _keep_values_inside(axes)
 
 
 def _end(wanted: float | None, usual: float) -> float:
     return usual if wanted is None else wanted
+
+
+def _margin(axes: Axes) -> float:
+    """Return the room above values, as a share of their range."""
+    return float((axes.margins() or (0, 0))[1])
 
 
 def _keep_values_inside(axes: Axes) -> None:
@@ -347,9 +376,10 @@ def _keep_values_inside(axes: Axes) -> None:
     from matplotlib.text import Annotation
 
     low, high = axes.get_ylim()
+    highest = high - (high - low) * (1 - 1 / (1 + _margin(axes)))
     for text in axes.texts:
-        if isinstance(text, Annotation) and text.get_gid() == "value" and not low <= text.xy[1] <= high:
-            is_above = text.xy[1] > high
+        if isinstance(text, Annotation) and text.get_gid() == "value" and not low <= text.xy[1] <= highest:
+            is_above = text.xy[1] > highest
             text.xy = (text.xy[0], high if is_above else low)
             text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.5})
             if is_above:
@@ -357,10 +387,12 @@ def _keep_values_inside(axes: Axes) -> None:
                 text.xyann = (0, -4)
 
 
-def _cut_off(rows: pd.DataFrame, scale: Scale) -> list[str]:
+def _cut_off(rows: pd.DataFrame, scale: Scale, too_long: Sequence[pd.Series[bool]]) -> list[str]:
     values, (low, high) = rows[VALUE], scale.limits
     is_outside = values < _end(low, -math.inf)
     is_outside |= values > _end(high, math.inf)
-    return [f"Cut off at the limits of the axis: {is_outside.sum()} of {len(rows)} values."] * bool(
-        is_outside.any()
-    )
+    counts = {
+        f"{is_outside.sum()} of {len(rows)} values": is_outside.any(),
+        counted(sum(int(bars.sum()) for bars in too_long), "error bar"): too_long,
+    }
+    return [f"Cut off at the limits of the axis: {words}." for words, is_so in counts.items() if is_so]

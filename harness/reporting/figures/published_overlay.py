@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from harness.reporting.figures.style import DOTTED, SIBLING_HATCHES, SIBLING_MARKERS, SeriesStyle
 from harness.reporting.frames import PROBLEM_COLUMNS, records
 from harness.reporting.published.nearest import nearest
-from harness.reporting.published.points import SOURCE, matching, sources
+from harness.reporting.published.points import SOURCE, matching, places_of, sources
 
 if TYPE_CHECKING:
     import pandas as pd
 
 FAR = 4.0
 """Published lines above so many times the highest measurement need a logarithmic scale."""
-NONE_MATCHES = "No published point is overlaid: each is of another dtype or mask than all rows."
+NONE_MATCHES = "No published point is overlaid"
 COLORS = (
     *("#5f5f5f", "#8a5a83", "#8c6d31", "#3d7a80", "#a05050"),
     *("#4f6d9c", "#6b7d2f", "#b0708f", "#7a4f2a", "#2f6b4f"),
@@ -33,9 +33,15 @@ def is_far_above(rows: pd.DataFrame) -> bool:
 
 
 def looks_of_published(points: pd.DataFrame) -> dict[str, SeriesStyle]:
-    """Return how the series of published points look, the same in all figures."""
-    series = records(points[["label", "color_number", "marker_number"]].drop_duplicates("label"))
-    return {str(row["label"]): _style(row["color_number"], row["marker_number"]) for row in series}
+    """Return how series of published points look: the same in all figures, but no two alike in one."""
+    series = points[["label", "color_number", "marker_number"]].drop_duplicates("label")
+    looks: dict[str, SeriesStyle] = {}
+    for row in records(series.sort_values(["color_number", "marker_number"])):
+        taken = {(look.color, look.marker) for look in looks.values()}
+        styles = [_style(row["color_number"] + other, row["marker_number"]) for other in range(len(COLORS))]
+        free = [style for style in styles if (style.color, style.marker) not in taken]
+        looks[str(row["label"])] = (free or styles)[0]
+    return {str(label): looks[str(label)] for label in series["label"]}
 
 
 def with_published(
@@ -49,7 +55,7 @@ def with_published(
         points, problem = nearest(rows, published, x)
         notes = [f"No published point is of a measured problem; the nearest: {'; '.join(problem)}."]
     if points.empty:
-        return rows, {}, [NONE_MATCHES]
+        return rows, {}, [f"{NONE_MATCHES}: {_why_none(rows)}."]
     points = points.drop_duplicates([*PROBLEM_COLUMNS, "label", SOURCE, "tflops"])
     looks = looks_of_published(points.sort_values("label"))
     labels = rows["label"].cat.categories.union(list(looks), sort=False)
@@ -59,12 +65,22 @@ def with_published(
     return both, looks, [*notes, sources(points)]
 
 
+def _why_none(rows: pd.DataFrame) -> str:
+    """Return why no published point is of a problem like those of some rows."""
+    is_square = rows["seq_q"] == rows["seq_kv"]
+    if not is_square.any():
+        return "each has as many queries as keys, and no row has"
+    if places_of(rows).empty:
+        return "each is of a plain problem, with the FLOPs of visible pairs, and no row is"
+    rest = "all rows" if is_square.all() else "all rows with as many queries as keys"
+    return f"each is of another dtype or mask than {rest}"
+
+
 def _style(color: int, marker: int) -> SeriesStyle:
     return SeriesStyle(
         COLORS[color % len(COLORS)],
         SIBLING_MARKERS[marker % len(SIBLING_MARKERS)],
         DOTTED,
         SIBLING_HATCHES[marker % len(SIBLING_HATCHES)],
-        is_hollow=True,
         is_published=True,
     )

@@ -71,12 +71,12 @@ class SeriesStyle:
     marker: str
     line: str | tuple[int, tuple[float, ...]]
     hatch: str
-    is_hollow: bool = False
     is_published: bool = False
-    """Whether others measured it: drawn white and hatched, so that nobody takes it for a measured one."""
+    """Whether others measured it: hollow, or white and hatched, that nobody takes it for a measured one."""
 
 
 DOTTED = (0, (1.0, 1.2))
+"""Of what nobody measured here but a peak, and of what others published."""
 DASHED = (0, (4.0, 1.5))
 DASH_DOTTED = (0, (4.0, 1.2, 1.0, 1.2))
 
@@ -98,7 +98,7 @@ OTHER_VARIANTS = (
 """For variants that others add, in the order in which they appear."""
 
 SIBLING_MARKERS = ("<", ">", "8", "d", "H", "p", "*")
-SIBLING_LINES = (DOTTED, DASH_DOTTED, DASHED)
+SIBLING_LINES = (DASH_DOTTED, (0, (7.0, 1.5)), (0, (4.0, 1.2, 1.0, 1.2, 1.0, 1.2)))
 SIBLING_HATCHES = ("//", "\\\\", "xx", "..", "--", "||", "++", "oo")
 """Looks of the further series of one variant; no numbers of two have a common divisor."""
 
@@ -158,9 +158,9 @@ def marker_properties(look: SeriesStyle) -> dict[str, Any]:
         "color": look.color,
         "linestyle": look.line,
         "marker": look.marker,
-        "markerfacecolor": "white" if look.is_hollow else look.color,
-        "markeredgecolor": look.color if look.is_hollow else "white",
-        "markeredgewidth": 0.9 if look.is_hollow else 0.3,
+        "markerfacecolor": "white" if look.is_published else look.color,
+        "markeredgecolor": look.color if look.is_published else "white",
+        "markeredgewidth": 0.9 if look.is_published else 0.3,
     }
 
 
@@ -179,5 +179,4 @@ def _sibling(base: SeriesStyle, rank: int) -> SeriesStyle:
         marker=SIBLING_MARKERS[(rank - 1) % len(SIBLING_MARKERS)],
         line=SIBLING_LINES[(rank - 1) % len(SIBLING_LINES)],
         hatch=SIBLING_HATCHES[(rank - 1) % len(SIBLING_HATCHES)],
-        is_hollow=True,
     )

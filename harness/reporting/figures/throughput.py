@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Literal
 
 from harness.reporting.figures.base import choose_rows, require_times
@@ -11,7 +10,7 @@ from harness.reporting.figures.over_sizes import Scale, SizeFigure, SizeSettings
 from harness.reporting.figures.published_overlay import is_far_above, looks_of_published, with_published
 from harness.reporting.figures.roofs import best_peaks
 from harness.reporting.figures.style import DOTTED, SeriesStyle
-from harness.reporting.frames import units_of
+from harness.reporting.frames import labels_in, units_of
 from harness.reporting.published.points import SOURCE, named, published_points, sources
 from harness.reporting.units import GFLOPS, TFLOPS, significant
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 INTERVAL_NOTE = "Error bars: 95 % interval of the typical time, over starts and rounds."
 IN_SIGHT = 1.6
-"""A peak further above all data of a figure than this factor is written, not drawn to scale."""
+"""A peak further above all data of a figure than this factor makes no room for itself on the scale."""
 
 
 class ThroughputSettings(SizeSettings):
@@ -100,25 +99,44 @@ class Throughput(SizeFigure):
         )
         return with_published(rows, points, x)
 
+    def published(self, frame: pd.DataFrame, settings: ThroughputSettings) -> tuple[list[str], list[str]]:
+        """See `Figure.published`: sources, and which of the devices and implementations have no point."""
+        rows, x = self.placed(frame, settings)
+        both, _, sentences = self.overlay(rows, settings, x)
+        if SOURCE not in both:
+            return sentences, sentences
+        names = "\n".join(labels_in(both[both[SOURCE].notna()])).lower()
+        asked = (*(settings.published_devices or ()), *(settings.published_implementations or ()))
+        absent = [word for word in asked if word.lower() not in names]
+        return sentences, [f"no published point of {', '.join(absent)} is of these problems"] * bool(absent)
+
     def add_to_panel(self, axes: Axes, panel: pd.DataFrame, x: str, scale: Scale, rows: pd.DataFrame) -> None:
-        """Draw the best peak of each device as a line where it is near, and write it below the heading."""
+        """Make room for peaks that are near the rows."""
+        if scale.column != "time_s":
+            near = [peak for peak in best_peaks(panel).values() if peak <= IN_SIGHT * rows["tflops"].max()]
+            axes.update_datalim([(0, peak * scale.factor) for peak in near], updatex=False)
+            axes.autoscale_view(scalex=False)
+
+    def finish_panel(self, axes: Axes, panel: pd.DataFrame, x: str, scale: Scale) -> None:
+        """Draw the best peak of each device as a line where it is in sight; write it below the heading."""
         if scale.column == "time_s":
             return
-        peaks = best_peaks(panel)
+        peaks, (low, high) = best_peaks(panel), axes.get_ylim()
         devices = {device for device, _ in peaks}
-        highest = min(IN_SIGHT * rows["tflops"].max(), (scale.limits[1] or math.inf) / scale.factor)
         for (device, dtype), peak in peaks.items():
             whose = f" ({device})" if len(devices) > 1 else ""
-            is_in_sight = peak <= highest
+            height = peak * scale.factor
+            is_in_sight = low <= height <= high
+            beyond = f", {'above' if height > high else 'below'} this scale"
             add_to_heading(
                 axes,
                 f"{'dotted: ' if is_in_sight else ''}measured {f'{dtype} peak'.lstrip()} "
-                f"{'up to ' * (x == 'threads')}{significant(peak * scale.factor)} {scale.symbol}{whose}"
-                f"{'' if is_in_sight else ', above this scale'}",
+                f"{'up to ' * (x == 'threads')}{significant(height)} {scale.symbol}{whose}"
+                f"{'' if is_in_sight else beyond}",
             )
             look: dict[str, Any] = {"color": "0.35", "linewidth": 0.8, "linestyle": DOTTED, "gid": "peak"}
             if is_in_sight and x == "threads":
                 of_each = panel.loc[panel["device"].eq(device)].groupby(x)["peak_tflops"].max().astype(float)
                 axes.plot(of_each * scale.factor, **look)
             elif is_in_sight:
-                axes.axhline(peak * scale.factor, **look)
+                axes.axhline(height, **look)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.reporting.captions import values_in_words
+from harness.reporting.captions import LONGER, values_in_words
 from harness.reporting.published.points import PROBLEM, places_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-LENGTHS = ("seq", "seq_q", "seq_kv")
+LENGTHS = ("seq", "seq_q", "seq_kv", LONGER)
 WEIGHTS = {"head_dim": 4.0, "head_dim_v": 4.0, "seq_q": 2.0, "heads": 1.0, "kv_heads": 1.0, "batch": 1.0}
 """How far apart problems are for each factor of two between their sizes: rates depend on the width most."""
 OTHER_DTYPE = 0.5
@@ -25,7 +25,8 @@ OTHER_PROBLEM = "other problem"
 def nearest(rows: pd.DataFrame, points: pd.DataFrame, x: str) -> tuple[pd.DataFrame, list[str]]:
     """Return the points of the nearest problems, and the words of a caption that name these.
 
-    A point stands in the panel of the measured row that it is nearest to, but at its own place along `x`.
+    A point stands in the panel of the measured row that it is nearest to, but at its own place along `x`;
+    its own problem is in columns that begin with `THEIRS`, see `with_own_problems`.
     Mask and sinks agree, and the dtype does as far as `OTHER_DTYPE` says.
     """
     places = places_of(rows)
@@ -44,7 +45,18 @@ def nearest(rows: pd.DataFrame, points: pd.DataFrame, x: str) -> tuple[pd.DataFr
     widths = found[THEIRS + "head_dim"]
     other_width = (", head dim " + widths.astype(str)).where(widths != found["head_dim"], "")
     found = found.assign(label=found["label"] + f" ({OTHER_PROBLEM}" + other_width + ")")
-    return found.drop(columns=[*problem, "row", "distance"]), _in_words(closest[problem])
+    return found.drop(columns=["row", "distance"]), _in_words(closest[problem])
+
+
+def with_own_problems(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows whose points of other problems have the sizes of these, not those of their panels."""
+    if THEIRS + "seq_q" not in rows:
+        return rows
+    sizes = {name: name for name in PROBLEM} | dict.fromkeys(LENGTHS, "seq_q")
+    own = {name: rows[THEIRS + theirs] for name, theirs in sizes.items() if name in rows}
+    return rows.assign(
+        **{name: rows[name].astype(object).where(column.isna(), column) for name, column in own.items()}
+    )
 
 
 def _is_comparable(pairs: pd.DataFrame) -> pd.Series[bool]:

@@ -109,7 +109,7 @@ def sources(points: pd.DataFrame) -> str:
     for source, of_source in named.groupby(SOURCE, sort=False):
         devices = of_source.groupby(["device", "version"], sort=False)["implementation"].unique()
         measured = [
-            ", ".join(filter(None, [f"{device}: {' · '.join(of_device)}", version]))
+            ", ".join(filter(None, [": ".join(filter(None, [device, " · ".join(of_device)])), version]))
             for device, version, of_device in devices.reset_index().itertuples(index=False, name=None)
         ]
         names.append(f"{source} ({_shortened(measured, MOST_DEVICES, 'device')})")
@@ -127,4 +127,6 @@ def _short_source(source: str) -> str:
 def _shortened(texts: Sequence[str], most: int, word: str) -> str:
     """Return the first of some texts, and how many there are besides."""
     others = len(texts) - most
-    return "; ".join([*texts[:most], *[f"and {counted(others, f'more {word}')}"] * (others > 0)])
+    if others <= 1:  # its name takes no more room
+        return "; ".join(texts)
+    return "; ".join([*texts[:most], f"and {counted(others, f'more {word}')}"])

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure as Drawing
 from synthetic_results import WriteRun, make_result
 
 from harness.experiment.figure_settings import parse_settings
-from harness.reporting.figures.published_overlay import NONE_MATCHES
+from harness.reporting.figures.published_overlay import NONE_MATCHES, looks_of_published
 from harness.reporting.figures.throughput import Throughput
 from harness.reporting.frames import prepare
 from harness.reporting.latex import plot_data
@@ -141,3 +141,40 @@ def test_no_point_stands_beside_a_run_of_another_problem(write_run: WriteRun) ->
         axes.get_title(): any("H100" in label for label in lines(axes)) for axes in drawing.axes if axes.lines
     }
     assert has_points == {"heads 32": True, "heads 64": False}
+
+
+def test_a_point_of_another_problem_stands_at_its_length_and_has_its_own_numbers() -> None:
+    prefill = [make_result("flash", seq, time_s=1.0, dtype="bf16", batch=8, heads=8) for seq in (2000, 2040)]
+    decode = [make_result("flash", 1, seq_kv=keys, time_s=1.0, dtype="bf16", heads=8) for keys in (512, 2040)]
+    frame, devices = prepare(results_frame(prefill + decode)), ("A100 40",)
+    figure, settings = Throughput(), {"published": True, "published_devices": devices}
+    of_others = [
+        point
+        for axes in draw(frame, published_devices=devices).axes
+        for label in lines(axes)
+        if "A100" in label
+        for point in points_of(axes, label)
+    ]
+    assert {x for x, _ in of_others} == {2048}
+    numbers = figure.numbers(frame, parse_settings(figure, settings))
+    points = numbers[numbers[SOURCE].notna()]
+    own = points[["dtype", "batch", "heads", "seq_q", "seq_kv"]].drop_duplicates().to_numpy().tolist()
+    assert own == [["f16", 16, 8, 2048, 2048]]
+    assert set(numbers.loc[numbers[SOURCE].isna(), "dtype"]) == {"bf16"}
+
+
+def test_the_reason_for_no_point_is_a_true_one() -> None:
+    decoding = prepare(results_frame([make_result("flash", 1, seq_kv=512, time_s=1.0, dtype="f16")]))
+    reasons = {
+        caption(draw(frame)).split(NONE_MATCHES)[1]
+        for frame in (decoding, frame_of(NEAR, dtype="f32"), frame_of(NEAR, flop_convention="all pairs"))
+    }
+    assert len(reasons) == 3
+    assert "queries" in caption(draw(decoding))
+
+
+def test_no_two_series_of_others_look_alike() -> None:
+    columns = ["label", "color_number", "marker_number"]
+    series = [(str((color, marker)), color, marker) for color in range(20) for marker in (0, 7)]
+    looks = looks_of_published(pd.DataFrame(series[:10], columns=columns)).values()
+    assert len({(look.color, look.marker) for look in looks}) == len(looks)

@@ -11,7 +11,7 @@ from synthetic_results import make_result
 
 from harness import plugins
 from harness.experiment.figure_settings import parse_settings
-from harness.reporting.figures.style import STATUS_WORDS, paper_style, series_styles
+from harness.reporting.figures.style import DOTTED, STATUS_WORDS, paper_style, series_styles
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
 from harness.system.status import Status
@@ -23,7 +23,8 @@ VARIANTS = {"unfused": 1.0, "naive": 2.0, "flash": 3.0}
 
 def test_all_series_differ_without_colour(sweep: pd.DataFrame) -> None:
     styles = series_styles(sweep).values()
-    assert len({(style.marker, style.is_hollow) for style in styles}) == len(styles)
+    assert len({style.marker for style in styles}) == len(styles)
+    assert not any(style.is_published or style.line == DOTTED for style in styles)
     dark = [style for style in styles if sum(matplotlib.colors.to_rgb(style.color)) < 1]
     assert len({style.hatch for style in styles if style not in dark}) == len(styles) - len(dark)
 

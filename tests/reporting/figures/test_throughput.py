@@ -84,6 +84,33 @@ def test_a_peak_far_above_the_data_is_only_written() -> None:
     assert said_of_peaks(axes) == ["measured peak 250 GFLOP/s, above this scale"]
 
 
+@pytest.mark.parametrize("style", ["lines", "bars"])
+def test_one_long_error_bar_stretches_no_axis(style: str) -> None:
+    rows = [
+        make_result("flash", seq, time_s=0.010, time_low_s=low, time_high_s=0.011, tflops=0.1)
+        for seq, low in ((256, 0.001), (512, 0.009))
+    ]
+    drawing = draw(frame_of(*rows), style=style)
+    (axes,) = drawing.axes
+    top = axes.get_ylim()[1]
+    assert 200 <= top < 250
+    assert "Cut off at the limits of the axis: 1 error bar." in caption(drawing)
+    assert all(text.xy[1] <= top for text in axes.texts)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("sharey", [True, False, "auto"])
+@pytest.mark.parametrize(("peak", "is_in_sight"), [(0.178, True), (0.3, False)])
+def test_what_is_said_of_a_peak_is_true_of_the_axis(sharey: Any, peak: float, is_in_sight: bool) -> None:
+    rows = [
+        make_result(mask=mask, case=mask, time_s=0.010, time_low_s=0.0052, tflops=0.1, peak_tflops=peak)
+        for mask in ("full", "causal")
+    ]
+    drawing = draw(frame_of(*(row.model_copy(update={"time_high_s": 0.02}) for row in rows)), sharey=sharey)
+    for axes in drawing.axes:
+        assert (axes.get_ylim()[1] > 1e3 * peak) == is_in_sight == bool(peak_lines(axes))
+        assert ("above this scale" in axes.get_title()) != is_in_sight
+
+
 PEAKS = (("monday", 0.1), ("tuesday", 0.12))
 
 

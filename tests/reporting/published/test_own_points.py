@@ -7,7 +7,7 @@ from synthetic_results import RESULTS, WriteRun, make_result
 
 from harness.__main__ import main
 from harness.reporting.explaining import read_origin
-from harness.reporting.published.points import published_points
+from harness.reporting.published.points import published_points, sources
 
 HEADER = "implementation,dtype,batch,heads,seq,head_dim,tflops"
 ROW = "mine,f32,1,16,256,64,0.5"
@@ -68,6 +68,9 @@ def test_a_table_that_is_no_text_or_not_there_is_refused(
 
 def test_own_points_are_overlaid_without_those_of_the_package(write_run: WriteRun, tmp_path: Path) -> None:
     run = write_run([make_result("flash", 256, time_s=0.002)])
+    assert "from own.csv (mine)." in sources(
+        published_points(file=str(table(tmp_path, HEADER, ROW)), with_package=False)
+    )
     file, out = table(tmp_path, HEADER, ROW), tmp_path / "out"
     assert (
         main(["report", str(run), "--published-file", str(file), "--figure", "throughput", "--out", str(out)])
@@ -86,6 +89,24 @@ def test_figures_of_published_points_need_no_run(tmp_path: Path, capsys: pytest.
     h100 = [line for line in lines if line.startswith("{NVIDIA H100 SXM5, FlashAttention-3")]
     assert len(h100) == 3 * 2 * 6
     assert read_origin(tmp_path / "throughput.svg").published_only == "fa_forward"
+
+
+def test_what_is_asked_for_and_has_no_point_is_told(
+    write_run: WriteRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    devices = ["--set", "published_devices=A100,H100", "--figure", "throughput", "--out", str(tmp_path)]
+    assert main(["report", "--published-only", "fa_forward", *devices]) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "A100" in line
+    assert "H100" not in line
+    assert main(["report", str(write_run(RESULTS)), "--published", *devices]) == 0
+    assert "No published point is overlaid: " in capsys.readouterr().err
+
+
+def test_captions_in_the_text_of_a_report_name_the_sources(write_run: WriteRun, tmp_path: Path) -> None:
+    run, file = str(write_run([make_result("flash", 256, time_s=0.002)])), table(tmp_path, HEADER, ROW)
+    assert main(["report", run, "--published-file", str(file), "--out", str(tmp_path / "out")]) == 0
+    assert "from own.csv (mine)." in (tmp_path / "out" / "summary.md").read_text()
 
 
 @pytest.mark.parametrize(
