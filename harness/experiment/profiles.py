@@ -54,7 +54,7 @@ def with_profile(data: Mapping[str, Any], name: str | None) -> dict[str, Any]:
     """Return the data of an experiment as a profile changes it, without profiles; None changes nothing.
 
     `data` is what TOML says, of which `mistakes_in_profiles` has nothing to say.  Settings of variants and
-    targets that take no part in the profile are left out.
+    targets that take no part in the profile are left out, also in figures.
     """
     changed = {key: value for key, value in data.items() if key != PROFILES}
     if name is None:
@@ -72,7 +72,7 @@ def with_profile(data: Mapping[str, Any], name: str | None) -> dict[str, Any]:
     }
     for key in CHANGED_BY_NAME:
         kept = {
-            entry: settings
+            entry: _of_variants(settings, listed["variant"]) if key == "figures" else settings
             for entry, settings in _table(changed, key).items()
             if key not in listed or entry in listed[key]
         }
@@ -84,6 +84,13 @@ def with_profile(data: Mapping[str, Any], name: str | None) -> dict[str, Any]:
 def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     table = data.get(key, {})
     return table if isinstance(table, Mapping) else {}
+
+
+def _of_variants(settings: Any, listed: Collection[str]) -> Any:
+    """Return a figure's settings without the variants that take no part."""
+    if not isinstance(settings, Mapping) or not isinstance(settings.get("variants"), list):
+        return settings
+    return {**settings, "variants": [name for name in settings["variants"] if name in listed]}
 
 
 def _names(value: Any, default: Collection[str]) -> list[str]:

@@ -62,9 +62,11 @@ def test_keys_of_problems_and_timing_are_changed_one_by_one(tmp_path: Path) -> N
 
 
 def test_variants_are_replaced_and_settings_of_those_that_are_left_out_do_not_count(tmp_path: Path) -> None:
-    experiment = load(tmp_path, '[profiles.small]\nvariants = ["flash"]\nbaseline = "flash"\n')
+    figure = '[figures.throughput]\nvariants = ["flash", "unfused"]\n'
+    experiment = load(tmp_path, figure + '[profiles.small]\nvariants = ["flash"]\nbaseline = "flash"\n')
     assert {case.variant for case in experiment.cases()} == {"flash"}
     assert experiment.variant == {}
+    assert experiment.figures["throughput"]["variants"] == ["flash"]
 
 
 def test_a_key_takes_the_place_of_another_that_sets_the_same(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_settings_of_the_right_kind_are_taken(values: dict[str, Any]) -> None:
 def test_settings_of_another_kind_are_one_line(values: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError) as caught:
         validated(Settings, values)
-    assert messages(caught.value, keys=Settings.model_fields) == [message]
+    assert messages(caught.value, model=Settings) == [message]
 
 
 @pytest.mark.parametrize(

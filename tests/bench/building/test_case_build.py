@@ -110,7 +110,7 @@ def test_what_a_member_must_not_answer_names_the_variant(
 
     def use() -> None:
         life = Life()
-        load_code(life, built.folder, find_key(example_case()).code)
+        load_code(life, built.folder, example_case(), find_key(example_case()).code)
         bind_inputs(life, "normal", 0)
 
     with pytest.raises(PluginError, match=f"^variant 'numpy-attention': {message}$"):

@@ -121,7 +121,7 @@ def matrix_products(name, **sizes):
     schedule = SCHEDULES[name]
     with mlir_context():
         module = schedule.build(**sizes)
-        apply(schedule.steps, module)
+        apply(schedule.steps(**sizes), module)
         return total(count(module)).matmul
 
 
