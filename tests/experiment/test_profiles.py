@@ -4,6 +4,7 @@ import pytest
 from example_plugins import use_example_plugins
 
 from harness.experiment.experiment import Experiment, load_experiment
+from harness.experiment.profiles import with_profile
 from harness.system.errors import InputError
 
 TEXT = """
@@ -62,11 +63,15 @@ def test_keys_of_problems_and_timing_are_changed_one_by_one(tmp_path: Path) -> N
 
 
 def test_variants_are_replaced_and_settings_of_those_that_are_left_out_do_not_count(tmp_path: Path) -> None:
-    figure = '[figures.throughput]\nvariants = ["flash", "unfused"]\n'
-    experiment = load(tmp_path, figure + '[profiles.small]\nvariants = ["flash"]\nbaseline = "flash"\n')
+    experiment = load(tmp_path, '[profiles.small]\nvariants = ["flash"]\nbaseline = "flash"\n')
     assert {case.variant for case in experiment.cases()} == {"flash"}
     assert experiment.variant == {}
-    assert experiment.figures["throughput"]["variants"] == ["flash"]
+
+
+def test_figures_leave_out_variants_that_take_no_part() -> None:
+    figures = {"throughput": {"variants": ["flash", "unfused"]}, "speedup": {}}
+    data = {"figures": figures, "profiles": {"small": {"variants": ["flash"]}}}
+    assert with_profile(data, "small")["figures"] == {"throughput": {"variants": ["flash"]}, "speedup": {}}
 
 
 def test_a_key_takes_the_place_of_another_that_sets_the_same(tmp_path: Path) -> None:
