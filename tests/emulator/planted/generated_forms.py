@@ -10,17 +10,17 @@ large_tiles = planted_into("flash in large tiles")
 BUGS = (
     in_parts(
         "an accumulator that is not rescaled where parts are merged",
-        replaced(r"fmul (<4 x float>) (%\d+), %\d+$", r"fadd \1 \2, zeroinitializer", 8, 32),
+        replaced(r"fmul (<8 x float>) (%\d+), %\d+$", r"fadd \1 \2, zeroinitializer", 0, 9),
         "values",
     ),
     in_parts(
         "a row's sum that is not rescaled where parts are merged",
-        replaced(r"fmul (<2 x float>) (%\d+), %\d+$", r"fadd \1 \2, zeroinitializer", 1, 3),
+        replaced(r"fmul (<1 x float>) (%\d+), %\d+$", r"fadd \1 \2, zeroinitializer", 1, 3),
         "values",
     ),
     in_parts(
         "a part that is merged without its weight",
-        replaced(r"fmul (<4 x float>) %\d+, (%\d+)$", r"fadd \1 \2, zeroinitializer", 16, 32),
+        replaced(r"fmul (<8 x float>) %\d+, (%\d+)$", r"fadd \1 \2, zeroinitializer", 3, 9),
         "values",
     ),
     in_parts(

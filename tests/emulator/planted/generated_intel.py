@@ -175,12 +175,12 @@ IN_PARTS = (
 PREFETCHES = (
     prefetching(
         "the tile after the next one is prefetched",
-        replaced(r"call i64 @llvm.umin.i64\(i64 (%342), i64 128\)", r"add i64 \1, 64"),
+        replaced(r"call i64 @llvm.umin.i64\(i64 (%346), i64 128\)", r"add i64 \1, 64"),
         "clamped",
     ),
     prefetching(
         "rows are prefetched by the lane's number",
-        replaced(r"add i64 (%343), %42$", r"add i64 \1, %37"),
+        replaced(r"add i64 (%347), %42$", r"add i64 \1, %37"),
         "replication",
     ),
     prefetching(
@@ -196,7 +196,7 @@ PREFETCHES = (
     prefetching(
         "a prefetch begins half a line further on",
         replaced(
-            r"(%348) = inttoptr i64 (%346) to", r"%planted = add i64 \2, 32\n  \1 = inttoptr i64 %planted to"
+            r"(%352) = inttoptr i64 (%350) to", r"%planted = add i64 \2, 32\n  \1 = inttoptr i64 %planted to"
         ),
         "out-of-bounds unaligned",
     ),
