@@ -20,9 +20,9 @@ def test_the_second_call_lies_between_the_marks(tmp_path: Path, monkeypatch: pyt
     from harness.targets.cuda.device import counted_call
     from harness.targets.gpu.executable import GpuCall
 
-    artifact = plugins.variant("unfused").build(
-        Case(problem=SMALL, variant="unfused", target="cuda:sm_80"), "key", tmp_path
-    )
+    case, case_file = Case(problem=SMALL, variant="unfused", target="cuda:sm_80"), tmp_path / "case.json"
+    artifact = plugins.variant("unfused").build(case, "key", tmp_path)
+    case_file.write_text(case.model_dump_json())
     (tmp_path / ARTIFACT_FILE).write_text(artifact.model_dump_json())
     happened: list[str] = []
     run = GpuCall.run
@@ -34,5 +34,5 @@ def test_the_second_call_lies_between_the_marks(tmp_path: Path, monkeypatch: pyt
         counted_call, "chosen_here", lambda artifact: artifact.model_copy(update={"loader": device})
     )
     with stub_device("sm_80", artifact, tmp_path):
-        counted_call.main(tmp_path)
+        counted_call.main(case_file, tmp_path)
     assert happened == ["run", "cuProfilerStart", "run", "cuProfilerStop"]
