@@ -70,3 +70,13 @@ def lacks(problem: AttentionProblem, *fields: str) -> str | None:
     """Return None, or that a baseline has not the first of these fields that a problem has."""
     present = next((name for name in fields if getattr(problem, name)), None)
     return None if present is None else f"{present} is not part of this baseline"
+
+
+def uses_causal_flag(problem: AttentionProblem) -> bool:
+    """Return whether `is_causal` (aligned top-left, no other mask) says exactly what the problem masks.
+
+    With the flag and a negative scale PyTorch is wrong: what it masks is not what has the least score.
+    """
+    aligned = problem.causal_alignment == "top-left" or problem.seq_q == problem.seq_kv
+    others = problem.window or problem.mask or problem.bias or problem.kv_lengths
+    return problem.causal and aligned and problem.scale >= 0 and not others

@@ -65,7 +65,12 @@ def iree_target(target: str) -> IreeTarget | None:
 
 
 def _processor(llvm_cpu: str) -> IreeTarget:
-    flags = ("--iree-hal-target-backends=llvm-cpu", f"--iree-llvmcpu-target-cpu={llvm_cpu}")
+    flags = (
+        "--iree-hal-target-backends=llvm-cpu",
+        f"--iree-llvmcpu-target-cpu={llvm_cpu}",
+        "--iree-opt-level=O3",
+        "--iree-llvmcpu-fail-on-large-vector=false",  # the best tiles of attention are such
+    )
     return IreeTarget(llvm_cpu, flags, ".s", ".so")
 
 

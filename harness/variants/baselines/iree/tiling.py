@@ -1,4 +1,4 @@
-"""How IREE tiles an attention op on a GPU: reading its choice, and changing it."""
+"""How IREE tiles an attention op: its choice on a GPU, read and changed, and the one for a processor."""
 
 import re
 from dataclasses import dataclass, replace
@@ -25,21 +25,23 @@ NO_MATRIX_INSTRUCTION = (
 
 
 class IreeTiles(Parameters):
-    """Tiles and layouts of IREE's attention op on a GPU.
+    """Tiles and layouts of IREE's attention op.
 
-    What is not set IREE chooses, but for `tile_v`: workgroups compute whole rows, where they have the room.
+    On a GPU what is not set IREE chooses, but for `tile_v`: workgroups compute whole rows, where they have
+    the room.  On a processor tiles are those of vectors: by default the best that are known, because with
+    IREE's own choice of one query each product is done twenty times as slowly.
     """
 
     tile_q: int | None = Field(default=None, ge=1, le=1024)
-    """Queries of a workgroup."""
+    """Queries of a workgroup, on a processor of a tile of vectors."""
     tile_kv: int | None = Field(default=None, ge=1, le=4096)
     """Keys of one step of its loop."""
     tile_v: int | None = Field(default=None, ge=1, le=1024)
     """Columns of V, and of the output, of a workgroup; fewer than there are repeats the scores."""
     subgroups: int | None = Field(default=None, ge=1, le=32)
-    """Warps or waves of a workgroup, which share its queries."""
+    """Warps or waves of a workgroup, which share its queries; on GPUs."""
     intrinsic: str | None = Field(default=None, pattern=r"^\w+_\d+x\d+x\d+\w*_\w+$")
-    """Matrix instruction of both products, by IREE's name, such as `MFMA_F32_32x32x8_F16`."""
+    """Matrix instruction of both products, by IREE's name, such as `MFMA_F32_32x32x8_F16`; on GPUs."""
 
     @property
     def names_set(self) -> str:
@@ -203,6 +205,41 @@ def bracketed(text: str) -> str:
             if not closing and start is not None:
                 return text[start.start() : token.end()]
     raise ValueError("a bracket is not closed")
+
+
+PROCESSOR_TILES = IreeTiles(tile_q=16, tile_kv=32)
+"""The best that are known on a processor, with whole rows of the output.
+
+Twice as many keys are 1.1 times as fast and take 2.3 times as long to compile.
+"""
+
+WIDE_HEAD_TILES = IreeTiles(tile_q=8, tile_kv=8)
+"""For heads of more than `WIDEST_ROW`: vectors of larger tiles take minutes to compile."""
+
+PROCESSOR_WORKGROUP = 64
+"""Queries of a workgroup on a processor, about."""
+
+
+def processor_script(configured: str, tiles: IreeTiles) -> str:
+    """Return the transform script that sets all tiles of an attention op on a processor.
+
+    `tiles` have sizes of queries, keys and columns.  `configured` is the IR of the stage of this name.
+    """
+    roles = roles_in(configured)
+    rows = tiles.tile_q or 1
+
+    def sizes(**of_roles: int | None) -> str:
+        single = dict.fromkeys(roles.output, 1) if "queries" in of_roles else {}
+        named = {getattr(roles, role): size for role, size in of_roles.items()}
+        return ", ".join(str((single | named).get(loop, 0)) for loop in range(roles.loops))
+
+    workgroup = sizes(queries=max(PROCESSOR_WORKGROUP // rows, 1) * rows, columns=tiles.tile_v)
+    parallel = sizes(queries=rows, columns=tiles.tile_v)
+    lowering = (
+        f"#iree_cpu.lowering_config<distribution = [{workgroup}], vector_common_parallel = [{parallel}],"
+        f" vector_reduction = [{sizes(keys=tiles.tile_kv)}]>"
+    )
+    return script("tuned", lowering=lowering)
 
 
 LEAST_OPERANDS = 4

@@ -24,15 +24,22 @@ from harness.variants.baselines.iree import payload as iree_payload
 from harness.variants.baselines.iree.compilation import MODULE_FILE, STAGES, Compilation, Image
 from harness.variants.baselines.iree.executor import gpu_execution
 from harness.variants.baselines.iree.targets import IreeTarget, iree_target
-from harness.variants.baselines.iree.tiling import Configuration, IreeTiles, configuration
+from harness.variants.baselines.iree.tiling import (
+    PROCESSOR_TILES,
+    WIDE_HEAD_TILES,
+    WIDEST_ROW,
+    Configuration,
+    IreeTiles,
+    configuration,
+    processor_script,
+)
 from harness.variants.baselines.masks import lacks
 
 WIDEST_WHOLE_HEAD = 128
-"""On the CPU IREE cuts wider heads into tiles and takes the softmax of each tile's partial scores.
+"""On the CPU IREE's own choice cuts wider heads into tiles, and takes the softmax of partial scores.
 
 The op that it tiles, `online_attention`, cannot be tiled along this dimension (iree-org/iree#17681), but
-since iree-org/iree#23304 static heads of more than 128 are.  With the tile of that dimension set to the
-whole head in the module's `lowering_config` the output is right.
+since iree-org/iree#23304 static heads of more than 128 are.  Tiles that are set leave it whole.
 """
 
 
@@ -146,10 +153,11 @@ class Iree(IreeVariant):
     def supports(self, problem: AttentionProblem, target: str) -> str | None:
         """Return None, or why IREE's attention op cannot be built, or would be wrong, for the target."""
         reason = super().supports(problem, target)
-        if reason is None and target.partition(":")[0] == "cpu" and problem.head_dim > WIDEST_WHOLE_HEAD:
+        is_too_wide = problem.head_dim > WIDEST_WHOLE_HEAD and is_single(problem)
+        if reason is None and target.partition(":")[0] == "cpu" and is_too_wide:
             return (
                 f"head_dim {problem.head_dim}: on the CPU IREE's attention op is wrong for more than "
-                f"{WIDEST_WHOLE_HEAD}"
+                f"{WIDEST_WHOLE_HEAD} with a single query or key"
             )
         return reason
 
@@ -164,23 +172,45 @@ class Iree(IreeVariant):
     def lower(self, case: Case, compilation: Compilation) -> None:
         """Put tiles that parameters set, and whole rows of the output, in the place of IREE's own."""
         tiles = self.parameters.model_validate(case.params)
-        if compilation.target.driver is None:
-            if tiles.names_set:
-                raise UnsupportedError(
-                    f"{tiles.names_set}: IREE's tiles can be set on GPUs only, not for {case.target}"
-                )
-            return
         compilation.advance("configured")
+        if compilation.target.driver is None:
+            if is_single(case.problem) and not tiles.names_set:
+                return
+            chosen = processor_tiles(tiles, case.problem)
+            compilation.chosen = chosen.model_dump(exclude=tiles.model_fields_set, exclude_none=True)
+            compilation.transform("tuned", processor_script(compilation.text("configured"), chosen))
+            return
         try:
             theirs = configuration(compilation.text("configured"))
         except BuildError:
             if tiles.names_set:
                 raise
             return
-        chosen = best_known(theirs, tiles, case.problem)
-        compilation.chosen = chosen.left_open(tiles)
-        if chosen != theirs:
-            compilation.transform("tuned", chosen.tuning_script())
+        configured = best_known(theirs, tiles, case.problem)
+        compilation.chosen = configured.left_open(tiles)
+        if configured != theirs:
+            compilation.transform("tuned", configured.tuning_script())
+
+
+def is_single(problem: AttentionProblem) -> bool:
+    """Return whether there is one query or key, whose dimension IREE drops: its op has no such tiles then."""
+    return 1 in (problem.seq_q, problem.seq_kv)
+
+
+def processor_tiles(tiles: IreeTiles, problem: AttentionProblem) -> IreeTiles:
+    """Return all tiles for a processor, the best known where parameters leave them open.
+
+    Raises `UnsupportedError` for what only GPUs have.
+    """
+    on_gpus = [name for name in ("subgroups", "intrinsic") if getattr(tiles, name) is not None]
+    if on_gpus:
+        raise UnsupportedError(f"{', '.join(on_gpus)}: on GPUs only")
+    best = WIDE_HEAD_TILES if max(problem.head_dim, problem.head_dim_v) > WIDEST_ROW else PROCESSOR_TILES
+    return IreeTiles(
+        tile_q=min(tiles.tile_q or best.tile_q or 1, problem.seq_q),
+        tile_kv=min(tiles.tile_kv or best.tile_kv or 1, problem.seq_kv),
+        tile_v=min(tiles.tile_v or problem.head_dim_v, problem.head_dim_v),
+    )
 
 
 def best_known(theirs: Configuration, tiles: IreeTiles, problem: AttentionProblem) -> Configuration:

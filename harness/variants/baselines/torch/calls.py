@@ -21,8 +21,12 @@ from harness.problem.dtypes import numpy_dtype
 from harness.problem.inputs import Inputs
 from harness.system.errors import UnsupportedError
 from harness.variants.baselines.heap import keep_heap_warm
-from harness.variants.baselines.masks import some_query_sees_no_key, visible_keys, without_padding
-from harness.variants.baselines.torch.variant import uses_causal_flag
+from harness.variants.baselines.masks import (
+    some_query_sees_no_key,
+    uses_causal_flag,
+    visible_keys,
+    without_padding,
+)
 
 ONE_AT_A_TIME = threading.RLock()
 """Held by the thread that calls PyTorch with a number of threads of its own."""

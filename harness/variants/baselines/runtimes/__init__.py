@@ -1,0 +1,1 @@
+"""Inference runtimes for processors as baselines: ONNX Runtime and OpenVINO."""
