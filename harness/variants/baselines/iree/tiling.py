@@ -1,5 +1,6 @@
 """How IREE tiles an attention op: its choice on a GPU, read and changed, and the one for a processor."""
 
+import math
 import re
 from dataclasses import dataclass, replace
 
@@ -207,14 +208,11 @@ def bracketed(text: str) -> str:
     raise ValueError("a bracket is not closed")
 
 
-PROCESSOR_TILES = IreeTiles(tile_q=16, tile_kv=32)
-"""The best that are known on a processor, with whole rows of the output.
+PROCESSOR_TILES = {64: (16, 32), 128: (8, 16), math.inf: (8, 8)}
+"""Queries and keys of the best tiles that are known on a processor, by the widest head that they are for.
 
-Twice as many keys are 1.1 times as fast and take 2.3 times as long to compile.
+Larger ones are up to 1.3 times as fast, but IREE takes minutes to compile vectors of theirs.
 """
-
-WIDE_HEAD_TILES = IreeTiles(tile_q=8, tile_kv=8)
-"""For heads of more than `WIDEST_ROW`: vectors of larger tiles take minutes to compile."""
 
 PROCESSOR_WORKGROUP = 64
 """Queries of a workgroup on a processor, about."""

@@ -26,8 +26,6 @@ from harness.variants.baselines.iree.executor import gpu_execution
 from harness.variants.baselines.iree.targets import IreeTarget, iree_target
 from harness.variants.baselines.iree.tiling import (
     PROCESSOR_TILES,
-    WIDE_HEAD_TILES,
-    WIDEST_ROW,
     Configuration,
     IreeTiles,
     configuration,
@@ -205,10 +203,11 @@ def processor_tiles(tiles: IreeTiles, problem: AttentionProblem) -> IreeTiles:
     on_gpus = [name for name in ("subgroups", "intrinsic") if getattr(tiles, name) is not None]
     if on_gpus:
         raise UnsupportedError(f"{', '.join(on_gpus)}: on GPUs only")
-    best = WIDE_HEAD_TILES if max(problem.head_dim, problem.head_dim_v) > WIDEST_ROW else PROCESSOR_TILES
+    width = max(problem.head_dim, problem.head_dim_v)
+    queries, keys = next(best for widest, best in PROCESSOR_TILES.items() if width <= widest)
     return IreeTiles(
-        tile_q=min(tiles.tile_q or best.tile_q or 1, problem.seq_q),
-        tile_kv=min(tiles.tile_kv or best.tile_kv or 1, problem.seq_kv),
+        tile_q=min(tiles.tile_q or queries, problem.seq_q),
+        tile_kv=min(tiles.tile_kv or keys, problem.seq_kv),
         tile_v=min(tiles.tile_v or problem.head_dim_v, problem.head_dim_v),
     )
 
