@@ -21,6 +21,7 @@ from harness.codegen.rewrites.normalization import (
 )
 from harness.codegen.rewrites.packed_sequences import PackedSequences, key_tile_bounds
 from harness.codegen.rewrites.page_table import read_tiles_through_table
+from harness.codegen.rewrites.places import place_of
 from harness.codegen.rewrites.ranges import as_value, maximum
 from harness.codegen.rewrites.simplifications import (
     erase_unused,
@@ -30,7 +31,6 @@ from harness.codegen.rewrites.simplifications import (
     write_into_place,
 )
 from harness.codegen.rewrites.split_reduction import running_reduction, split_reduction
-from harness.codegen.rewrites.structured import place_of
 from harness.codegen.rewrites.tile_and_fuse import TileOptions, tile_and_fuse
 from harness.codegen.rewrites.visible_tiles import split_at_masks
 from harness.variants.schedule import Step, note_tiles

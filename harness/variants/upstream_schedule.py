@@ -17,8 +17,9 @@ from harness.codegen.ir import builder as b
 from harness.codegen.ir.constants import constant_of_fill
 from harness.codegen.ir.walk import operations_within
 from harness.codegen.payloads.attention_steps import stored
+from harness.codegen.rewrites.places import place_of
 from harness.codegen.rewrites.simplifications import erase_unused
-from harness.codegen.rewrites.structured import place_of, view_of
+from harness.codegen.rewrites.structured import view_of
 from harness.targets.lowering.transforms import run_script
 from harness.variants.attention_schedule import INSERTION
 from harness.variants.schedule import Step

@@ -150,6 +150,26 @@ def single_attention(problem: AttentionProblem) -> ir.Module:
     return module
 
 
+def single_attention_of_any_length(problem: AttentionProblem) -> ir.Module:
+    """Return `@attention(Q[?,d], K[?,d], V[?,e], O[?,e]) -> O`, for as many queries and keys as a call has.
+
+    Nothing is masked, and what lengths the problem has does not matter.
+    """
+    module, unknown = ir.Module.create(), ir.ShapedType.get_dynamic_size()
+    arguments = [
+        KernelArgument(argument.buffer, argument.dimensions[2:], (unknown, argument.shape[-1]), problem.dtype)
+        for argument in attention_arguments(problem)
+    ]
+    with ir.InsertionPoint(module.body):
+        body = payload_function("attention", arguments)
+        query, key, value, output = body.arguments
+        with ir.InsertionPoint(body):
+            score = steps.scaled_and_capped(steps.scores(query, key), problem.scale, None)
+            weights = steps.softmax(score, takes_any_score=False)
+            func.ReturnOp([steps.stored(steps.weighted_values(weights.probability, value), output)])
+    return module
+
+
 def attention_operation(problem: AttentionProblem) -> ir.Module:
     """Return `multi_head_attention` as one `attn.attention`, for problems with a mask and a bias at most."""
     module = ir.Module.create()

@@ -11,9 +11,10 @@ from harness.codegen.payloads.arguments import UNDOES_PADDING
 from harness.codegen.rewrites.consumer_rewriting import demanded_values
 from harness.codegen.rewrites.dependencies import needed_by
 from harness.codegen.rewrites.errors import RewriteRefusedError
+from harness.codegen.rewrites.places import place_of
 from harness.codegen.rewrites.plan import TilingPlan, check_not_continued
 from harness.codegen.rewrites.running import Running, Tags
-from harness.codegen.rewrites.structured import place_of, view_of
+from harness.codegen.rewrites.structured import view_of
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from mlir.dialects import func, scf
 from harness.codegen.ir.walk import terminator_of
 from harness.codegen.rewrites.dependencies import Copies, copy_with, operands_within, producers_in
 from harness.codegen.rewrites.errors import RewriteRefusedError
-from harness.codegen.rewrites.structured import place_of
+from harness.codegen.rewrites.places import place_of
 from harness.codegen.rewrites.workspaces import Workspace, kernel_function
 
 

@@ -7,9 +7,10 @@ from mlir import ir
 
 from harness.codegen.dialect import operations as attn
 from harness.codegen.rewrites.errors import RewriteRefusedError
+from harness.codegen.rewrites.places import reads_place
 from harness.codegen.rewrites.repeated_elements import hiding_of
 from harness.codegen.rewrites.running import Running
-from harness.codegen.rewrites.structured import StructuredView, reads_place
+from harness.codegen.rewrites.structured import StructuredView
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ class TilingPlan:
 
     view: StructuredView
     sizes: tuple[int, ...]
-    """One for each loop of the operation, 0 for no loop; none larger than the length."""
+    """One for each loop of the operation, 0 for no loop; none larger than the length, if that is known.  Else
+    tiles have no static size, and the last one is as small as it has to be."""
     parallel: tuple[int, ...]
     """Loops that carry results only, outside the first reduction loop, outermost first; all are parallel."""
     inner: tuple[int, ...]
@@ -60,8 +62,8 @@ class TilingPlan:
         return frozenset((*self.parallel, *self.inner))
 
     def rest(self, loop: int) -> int:
-        """Return how many elements of a loop no whole tile covers."""
-        return self.view.length(loop) % self.sizes[loop]
+        """Return how many elements of a loop no whole tile covers; 0 where only the run tells."""
+        return self.view.length(loop) % self.sizes[loop] if self.view.has_length(loop) else 0
 
     def is_shifted(self, loop: int) -> bool:
         """Whether the loop's last tile is moved back."""
@@ -94,7 +96,10 @@ def planned(
             view.operation,
             f"tile sizes {list(tile_sizes)}; expected 0 for loops {list(view.uncut)}, never cut",
         )
-    sizes = tuple(min(size, view.length(loop)) if size else 0 for loop, size in enumerate(tile_sizes))
+    sizes = tuple(
+        min(size, view.length(loop)) if size and view.has_length(loop) else size
+        for loop, size in enumerate(tile_sizes)
+    )
     loops = tuple(loop for loop in order if sizes[loop])
     inner = (n for n, loop in enumerate(loops) if options.carries_whole or view.is_reduction[loop])
     first = next(inner, len(loops))

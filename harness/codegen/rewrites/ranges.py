@@ -108,6 +108,13 @@ def floor_divide(left: Size, right: int) -> Size:
     return left if right == 1 else b.affine_value(lambda x: ir.AffineExpr.get_floor_div(x, right), left)
 
 
+def ceil_divide(left: Size, right: int) -> Size:
+    """Return an index value divided by a constant, rounded up."""
+    if isinstance(left, int):
+        return -(-left // right)
+    return left if right == 1 else b.affine_value(lambda x: ir.AffineExpr.get_ceil_div(x, right), left)
+
+
 def round_down(left: Size, right: int) -> Size:
     """Return the largest multiple of a constant that is no larger than an index value."""
     return multiply(floor_divide(left, right), right)

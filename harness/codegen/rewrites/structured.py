@@ -63,6 +63,11 @@ class StructuredView:
             raise RewriteRefusedError(self.operation, f"loop {loop} runs along no operand")
         return next((each for each in axes if not each[0].type.is_dynamic_dim(each[1])), axes[0])
 
+    def has_length(self, loop: int) -> bool:
+        """Return whether it is known before the run how often a loop runs."""
+        value, axis = self.axis_of_loop(loop)
+        return not value.type.is_dynamic_dim(axis)
+
     def length(self, loop: int) -> int:
         """Return how often a loop runs; raises `RewriteRefusedError` where only the run tells."""
         value, axis = self.axis_of_loop(loop)
@@ -71,10 +76,14 @@ class StructuredView:
         length: int = value.type.shape[axis]
         return length
 
+    def size(self, loop: int) -> b.Size:
+        """Return how often a loop runs, at the current insertion point where only the run tells."""
+        return b.size_of(*self.axis_of_loop(loop))
+
     def ranges(self, cut: Mapping[int, Range]) -> Ranges:
         """Return the ranges of all loops: those that are not cut run whole."""
         return tuple(
-            cut[loop] if loop in cut else Range(0, b.size_of(*self.axis_of_loop(loop)), is_whole=True)
+            cut[loop] if loop in cut else Range(0, self.size(loop), is_whole=True)
             for loop in range(self.loop_count)
         )
 
@@ -149,31 +158,6 @@ def _with_loops(
         result_loops=result_loops,
         init_operands=tuple(init_operands),
     )
-
-
-def place_of(value: ir.Value) -> ir.Value:
-    """Return the tensor that a value is computed into: through `outs` to a new tensor, argument or slice."""
-    while isinstance(value, ir.OpResult):
-        view = view_of(ir.OpResult(value).owner.opview)
-        if view is None:
-            break
-        value = view.operation.operands[view.init_operands[ir.OpResult(value).result_number]]
-    return value
-
-
-def reads_place(value: ir.Value) -> bool:
-    """Whether a value depends on what is in the tensor that it is computed into."""
-    while isinstance(value, ir.OpResult):
-        if value.owner.name == "tensor.empty":
-            return False
-        view = view_of(ir.OpResult(value).owner.opview)
-        if view is None:
-            break
-        result = ir.OpResult(value).result_number
-        if not view.reads_init(result):
-            return False
-        value = view.operation.operands[view.init_operands[result]]
-    return True
 
 
 def _build_named(operation: ir.OpView, tiles: Sequence[ir.Value]) -> list[ir.Value]:

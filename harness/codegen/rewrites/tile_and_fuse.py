@@ -17,14 +17,26 @@ from mlir.dialects import arith, scf
 
 from harness.codegen.dialect.operations import SOFTMAX_NAMES, loop_letters
 from harness.codegen.ir import builder as b
+from harness.codegen.ir.walk import enclosing_function
 from harness.codegen.rewrites.carried import Carried, carried_tensors
 from harness.codegen.rewrites.consumer_rewriting import running_softmaxes
 from harness.codegen.rewrites.dependencies import erase_dead, redirect
 from harness.codegen.rewrites.dependent_reductions import dependent_reductions
 from harness.codegen.rewrites.errors import RewriteRefusedError
 from harness.codegen.rewrites.fusion import FusionRules, TileBuilder
+from harness.codegen.rewrites.places import resolve_sizes
 from harness.codegen.rewrites.plan import TileOptions, TilingPlan, check_seen_once, planned
-from harness.codegen.rewrites.ranges import Range, Ranges, extract, insert, minimum, multiply, subtract
+from harness.codegen.rewrites.ranges import (
+    Range,
+    Ranges,
+    as_value,
+    ceil_divide,
+    extract,
+    insert,
+    minimum,
+    multiply,
+    subtract,
+)
 from harness.codegen.rewrites.repeated_elements import hide_repeated
 from harness.codegen.rewrites.running import Cut, Running
 from harness.codegen.rewrites.structured import view_of
@@ -69,11 +81,12 @@ def tile_and_fuse(
     The root is gone afterwards; `roots` of the outcome are the root on tiles, which can be tiled next.
 
     Raises `RewriteRefusedError` with the operation and the reason where the result would be wrong or the form
-    is not known; the IR is then as it was.
+    is not known; the IR is then as it was, but for where sizes are taken from (`resolve_sizes`).
     """
     view = view_of(root)
     if view is None:
         raise RewriteRefusedError(root, "it is not a structured operation with loops that can be tiled")
+    resolve_sizes(enclosing_function(root))
     plan = planned(view, tile_sizes, interchange, options)
     stopped = frozenset(operation.operation for operation in stop)
     running: list[Running] = [*running_softmaxes(view, plan.tiled, stopped)]
@@ -95,6 +108,7 @@ def tile_and_fuse(
     made = {operation.operation for operation in block.operations} - existing
     exported = [each.original for each in carried if each.is_exported]
     redirect(root, list(zip(exported, nest.outcome.results, strict=True)), made)
+    resolve_sizes(enclosing_function(root))
     root.operation.erase()  # through the caller's handle, which is invalid from now on
     erase_dead(list(block.operations))
     return nest.outcome
@@ -126,7 +140,7 @@ class _Nest:
 
     def _grid(self, places: list[ir.Value]) -> list[ir.Value]:
         grid = self.plan.parallel
-        counts = [-(-self.view.length(loop) // self.plan.sizes[loop]) for loop in grid]
+        counts = [ceil_divide(self.view.size(loop), self.plan.sizes[loop]) for loop in grid]
         forall = scf.ForallOp([0] * len(grid), counts, [1] * len(grid), places)
         self.outcome.loops.append(forall)
         with ir.InsertionPoint(forall.body):
@@ -136,10 +150,10 @@ class _Nest:
             }
             values = list(forall.inner_iter_args)
             tiles = self._tiles(cut, values)
+            parts = [_ranges_of(each, cut) for each in self.exported]
             in_parallel = scf.InParallelOp()
             with ir.InsertionPoint(in_parallel.block):
-                for tile, place, each in zip(tiles, values, self.exported, strict=True):
-                    ranges = _ranges_of(each, cut)
+                for tile, place, ranges in zip(tiles, values, parts, strict=True):
                     b.parallel_insert(tile, place, [r.offset for r in ranges], [r.size for r in ranges])
         return list(forall.results)
 
@@ -161,8 +175,8 @@ class _Nest:
         body: Callable[[Range, list[ir.Value]], list[ir.Value]],
         end: int | None = None,
     ) -> list[ir.Value]:
-        upper = self.view.length(loop) if end is None else end
-        nest = scf.ForOp(b.index(0), b.index(upper), b.index(self.plan.sizes[loop]), values)
+        upper = self.view.size(loop) if end is None else end
+        nest = scf.ForOp(b.index(0), as_value(upper), b.index(self.plan.sizes[loop]), values)
         self.outcome.loops.append(nest)
         with ir.InsertionPoint(nest.body):
             part = self._tile_range(loop, nest.induction_variable)
@@ -171,6 +185,8 @@ class _Nest:
 
     def _tile_range(self, loop: int, start: b.Size) -> Range:
         size = self.plan.sizes[loop]
+        if not self.view.has_length(loop):
+            return Range(start, minimum(size, subtract(self.view.size(loop), start)))
         if self.plan.is_shifted(loop):
             end = self.plan.options.lengths.get(loop, self.view.length(loop))
             return Range(minimum(start, subtract(end, size)), size, unshifted=start)

@@ -19,6 +19,7 @@ from harness.codegen.payloads.attention import (
     multi_head_attention,
     multi_head_attention_with_prologue_projections,
     single_attention,
+    single_attention_of_any_length,
 )
 from harness.codegen.payloads.plain_linalg import single_attention_in_linalg
 from harness.codegen.rewrites.normalization import softmaxes
@@ -116,6 +117,10 @@ def _one_head(**sizes: int) -> ir.Module:
     return single_attention(AttentionProblem(heads=1, **sizes))
 
 
+def _one_head_of_any_length(**sizes: int) -> ir.Module:
+    return single_attention_of_any_length(AttentionProblem(heads=1, seq_q=1, **sizes))
+
+
 def _one_head_in_linalg(**sizes: int) -> ir.Module:
     return single_attention_in_linalg(AttentionProblem(heads=1, **sizes))
 
@@ -197,6 +202,26 @@ def _flash_in_linalg() -> NamedSchedule:
         "consumer rewriting, for any reductions whose terms have a factor of those before",
         _one_head_in_linalg,
         SMALL_HEAD,
+        NAIVE_TILES,
+        steps,
+    )
+
+
+def _flash_of_any_length() -> NamedSchedule:
+    """Return consumer rewriting of one head, of which only a call tells how many queries and keys it has."""
+
+    def steps(*, tile_q: int, tile_kv: int) -> tuple[Step, ...]:
+        def tile(module: ir.Module) -> None:
+            tile_and_fuse(products(module)[-1], [tile_q, 0, tile_kv])
+
+        return ABSORBED_SCALE, Step("tiled", "last tiles are as small as they have to be", tile), LINALG
+
+    return NamedSchedule(
+        "flash-any-length",
+        "queries outside, keys inside; only a call tells how many there are",
+        f"{SLIDES}, dynamic shapes: sizes are taken from where a tensor lies, not from what computes it",
+        _one_head_of_any_length,
+        {"head_dim": 4},
         NAIVE_TILES,
         steps,
     )
@@ -342,6 +367,7 @@ SCHEDULES: dict[str, NamedSchedule] = {
             FINAL_DIVISION,
         ),
         _flash_in_linalg(),
+        _flash_of_any_length(),
         _attention_operation(),
         _projections(
             "split-head",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import llvmlite.binding as llvm
 import numpy as np
 from mlir import ir, passmanager
-from mlir.dialects import func, linalg
+from mlir.dialects import func, linalg, tensor
 from mlir.dialects.llvm import translate_module_to_llvmir
 
 from harness.codegen.dialect.decomposition import decompose_all
@@ -83,6 +83,23 @@ def execute(module: ir.Module, inputs: Sequence[np.ndarray], name: str = "main")
     signature = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(arrays))
     signature(engine.get_function_address(name))(*(array.ctypes.data for array in arrays))
     return outputs
+
+
+def add_caller(module: ir.Module, callee: str, shapes: Sequence[tuple[int, ...]]) -> None:
+    """Add `@main`, which calls a function of tensors of unknown sizes with some of these shapes.
+
+    The last argument is where the one result lies.  The function is private from then on.
+    """
+    function = next(op for op in module.body.operations if op.name.value == callee)
+    function.attributes["sym_visibility"] = ir.StringAttr.get("private")
+    elements = [kind.element_type for kind in function.type.inputs]
+    kinds = [ir.RankedTensorType.get(*each) for each in zip(shapes, elements, strict=True)]
+    with ir.InsertionPoint(module.body):
+        caller = func.FuncOp("main", (kinds, kinds[-1:]))
+        with ir.InsertionPoint(caller.add_entry_block()):
+            given = map(tensor.cast, function.type.inputs, caller.arguments)
+            called = func.CallOp(function, list(given))
+            func.ReturnOp([tensor.cast(kinds[-1], called.results[0])])
 
 
 def _array_type(type_: ir.Type) -> tuple[tuple[int, ...], np.dtype]:

@@ -3,7 +3,6 @@
 import pytest
 from codegen.rewrites.attention_ir import Attention, doubled
 from codegen.rewrites.execution import payload, within
-from mlir import ir
 from mlir.dialects import arith
 
 from harness.codegen.dialect import operations as attn
@@ -137,17 +136,11 @@ def sum_of_squares(x):
     return [b.structured("ab->a", [x], b.filled(0.0, [4], "f64"), lambda e, _: arith.mulf(e, e))]
 
 
-def known_when_it_runs(x):
-    count = arith.index_cast(ir.IndexType.get(), b.integer(3))
-    return [doubled(b.slice_of(x, [0, 0], [count, 6]))]
-
-
 @pytest.mark.parametrize(
     ("build", "name", "sizes", "reason"),
     [
         (cut, "tensor.extract_slice", [2, 2], "it is not a structured operation"),
         (sum_of_squares, "linalg.generic", [0, 2], "does not continue from an initial value"),
-        (known_when_it_runs, "linalg.generic", [2, 0], "how often loop 0 runs is known only at run time"),
     ],
 )
 def test_roots_that_cannot_be_tiled(build, name, sizes, reason):

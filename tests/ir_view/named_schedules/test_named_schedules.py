@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from codegen.rewrites.execution import execute
+from codegen.rewrites.execution import add_caller, execute
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -87,6 +87,18 @@ def test_flash_computes_attention(name, sizes):
 def test_the_correct_naive_forms_compute_attention(name, sizes):
     inputs = naive_inputs(sizes)
     np.testing.assert_allclose(computed(name, inputs, **sizes), attention(*inputs[:3]), rtol=2e-5)
+
+
+@pytest.mark.parametrize(("queries", "keys"), [(8, 12), (3, 1), (5, 7)])
+def test_one_form_of_any_length_computes_attention_of_each(queries, keys):
+    schedule, shapes = SCHEDULES["flash-any-length"], [(queries, 4), (keys, 4), (keys, 4), (queries, 4)]
+    query, key, value, place = random(*shapes)
+    with mlir_context():
+        module = schedule.build()
+        apply(schedule.steps(), module)
+        add_caller(module, "attention", shapes)
+        (found,) = execute(module, [query, key, value, place])
+    np.testing.assert_allclose(found, attention(query, key, value), rtol=2e-5, atol=1e-6)
 
 
 def naive_inputs(sizes):
