@@ -15,6 +15,7 @@ from pydantic import (
     AfterValidator,
     Field,
     PrivateAttr,
+    ValidationError,
     model_validator,
 )
 
@@ -24,7 +25,7 @@ from harness.experiment.case_settings import Settings, checked, concrete
 from harness.experiment.condition import holds, parse_condition
 from harness.experiment.covering import covering_cases
 from harness.experiment.experiment_file import named_source, text_of, toml_of
-from harness.experiment.mistakes import known_names, read_what_is_right, wrong_names
+from harness.experiment.mistakes import wrong_names
 from harness.experiment.profiles import mistakes_in_profiles, profile_names, unknown_profile, with_profile
 from harness.experiment.selection import select
 from harness.experiment.settings import (
@@ -40,7 +41,7 @@ from harness.experiment.shipped import find_experiment, word_for
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.system.errors import HarnessError, InputError, Mistakes
-from harness.system.validation import FrozenModel, each_once, shown
+from harness.system.validation import FrozenModel, each_once, messages, plain_entries, shown
 
 MOST_CASES = 50_000
 """Cases that an experiment may mean: more is a mistake, or takes longer to plan than anyone waits."""
@@ -82,8 +83,6 @@ class Experiment(FrozenModel):
     _text: str | None = PrivateAttr(default=None)
     _profile: str | None = PrivateAttr(default=None)
     _planned: dict[str, tuple[Case, ProblemTable]] | None = PrivateAttr(default=None)
-    _untold: frozenset[str] = PrivateAttr(frozenset())
-    """Keys of tables whose problems are not made: what is wrong with them is told already."""
 
     @model_validator(mode="after")
     def _has_problems(self) -> Self:
@@ -175,7 +174,7 @@ class Experiment(FrozenModel):
                 raise self._error(key, f"{many}, expected at most {MOST_CASES:,}")
             problems: list[AttentionProblem] = []
             with mistakes.gathered():
-                problems += () if key in self._untold else self._problems(key, table)
+                problems += self._problems(key, table)
             for problem, target in itertools.product(problems, options):
                 takes_part = mistakes.each(parameters, self._takes_part, problem, target, key, table)
                 variants = [name for name in parameters if takes_part.get(name)]
@@ -330,24 +329,26 @@ def parse_experiment(text: str, path: Path, profile: str | None = None) -> Exper
 
 
 def _checked(data: dict[str, Any], text: str, path: Path, profile: str | None) -> Experiment:
-    """Return the experiment in some data; raises `InputError` with a line for each mistake in all of it."""
+    """Return the experiment in some data.
+
+    Raises `InputError` with a line for each mistake in its values; without any, for each name that means
+    nothing; without any, for each problem and setting that cannot be.
+    """
     source = named_source(path, profile)
     if isinstance(data.get("problems"), dict):
         raise InputError(
             f"{source}: problems: found [problems.…], expected [[problems]] before it; settings that belong "
             "to [problem] stand in [problem.variant.NAME] and [problem.target.NAME]"
         )
-    experiment, untold, wrong = read_what_is_right(Experiment, data)
-    if experiment is None:
-        raise InputError(*(f"{source}: {line}" for line in wrong))
+    try:
+        experiment = Experiment.model_validate(plain_entries(data), strict=True)
+    except ValidationError as error:
+        raise InputError(*(f"{source}: {line}" for line in messages(error, model=Experiment))) from error
+    except ValueError as error:
+        raise InputError(f"{source}: {error}") from error
     experiment._path, experiment._text, experiment._profile = path, text, profile
-    wrong += wrong_names(experiment)
-    if not wrong:
-        experiment.cases()
-        return experiment
-    mistakes = Mistakes(f"{source}: {line}" for line in wrong)
-    known = experiment.model_copy(update=known_names(experiment))
-    known._untold = frozenset(untold)
-    with mistakes.gathered():
-        known._plan()
-    raise InputError(*dict.fromkeys(mistakes.lines))
+    wrong = [f"{source}: {line}" for line in wrong_names(experiment)]
+    if wrong:
+        raise InputError(*wrong)
+    experiment.cases()
+    return experiment

@@ -1,6 +1,6 @@
 """The settings of an experiment that are no axes of its problems: variants, checks, timing, limits."""
 
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -34,9 +34,6 @@ class VariantSettings(FrozenModel):
     where: str | None = None
     """A condition over problem and `target`, `seq <= 2048`; elsewhere the variant has no case."""
     parameters: SettingsAxes = Field(default={})
-
-    inlined: ClassVar[str] = "parameters"
-    """The field whose entries stand beside the others in the file."""
 
     @model_validator(mode="before")
     @classmethod

@@ -45,8 +45,8 @@ class InputError(HarnessError):
 class Mistakes:
     """Gathers the lines of several `InputError`s, so that all are told at once."""
 
-    def __init__(self, lines: Iterable[str] = ()) -> None:
-        self.lines = list(lines)
+    def __init__(self) -> None:
+        self.lines: list[str] = []
 
     @contextmanager
     def gathered(self) -> Iterator[None]:
