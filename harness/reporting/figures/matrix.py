@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-CELL_HEIGHT, CELL_STEP = 0.34, 0.05
+CELL_HEIGHT = 0.34
 HEADER_HEIGHT = 0.45
 WIDEST_LABELS = 0.28
 """Share of the width for the names of the series, which are wrapped if longer."""
 LINE_HEIGHT = 0.1
 LEAST_SIZE = 6.0
-"""Texts are no smaller than this: where a column has no room for them they stand upright."""
+"""Texts are no smaller than this: headings that a column has no room for stand upright."""
 MOST_ROWS = 60
-MOST_CELLS = 24
+MOST_CELLS = 12
 """More series down, or combinations across, than this nobody can read."""
 NOTE = (
     "✓: output accepted against the float64 reference. Where a cell has a stroke, all its cases are counted "
@@ -88,13 +88,13 @@ class Matrix(Figure):
         inches = 0.92 * (settings.inches - inches_of_names) / len(places)
         headers, look = _headers(columns, places, inches)
         cells = _cells(rows, columns, places, labels)
-        texts, height, angle = _fitted(list(cells.values()), inches)
-        height = max(height, _inches_of_lines(names))
+        texts = _fitted(list(cells.values()), inches)
+        height = max(CELL_HEIGHT, _inches_of_lines([*texts, *names]))
         above = HEADER_HEIGHT + max(inches_of(name, LEAST_SIZE) for name in headers) * bool(look["rotation"])
         grid = PanelGrid((Panel("", rows),))
         with paper_style(settings.font):
             drawing, (axes,) = new_drawing(grid, above + height * len(labels), titled, caption, notes=[NOTE])
-            _draw_cells(axes, cells, texts, inches, angle)
+            _draw_cells(axes, cells, texts, inches)
             axes.set_xlim(0, len(places))
             axes.set_ylim(len(labels), 0)
             axes.set_xticks([index + 0.5 for index in range(len(places))], headers, **look)
@@ -149,7 +149,6 @@ def _draw_cells(
     cells: Mapping[tuple[int, int], Counter[Status]],
     texts: Sequence[str],
     inches: float,
-    angle: int,
 ) -> None:
     from matplotlib.patches import Rectangle
 
@@ -159,8 +158,7 @@ def _draw_cells(
             Rectangle((across, down), 1, 1, facecolor=color, hatch=hatch, edgecolor="white", lw=1.5)
         )
         words = axes.text(across + 0.5, down + 0.5, text, gid="cell", in_layout=False)
-        words.set(ha="center", va="center", linespacing=1.0, rotation=angle)
-        words.set_fontsize(LEAST_SIZE if angle else _size(text, inches))
+        words.set(ha="center", va="center", linespacing=1.0, fontsize=_size(text, inches))
 
 
 def _size(text: str, inches: float) -> float:
@@ -168,18 +166,12 @@ def _size(text: str, inches: float) -> float:
     return min(LABEL_SIZE, LABEL_SIZE * inches / inches_of(text, LABEL_SIZE))
 
 
-def _fitted(cells: Sequence[Counter[Status]], inches: float) -> tuple[list[str], float, int]:
-    """Return the texts of cells, how high these are, and the angle of texts: upright in narrow columns."""
+def _fitted(cells: Sequence[Counter[Status]], inches: float) -> list[str]:
+    """Return the texts of cells so many inches wide, in short words where they would be too small else."""
     texts = [wrap(cell_text(counts), inches, LABEL_SIZE) for counts in cells]
     if all(_size(text, inches) >= LEAST_SIZE for text in texts):
-        return texts, max(CELL_HEIGHT, _inches_of_lines(texts)), 0
-    height, short = CELL_HEIGHT, [cell_text(counts, STATUS_WORDS) for counts in cells]
-    while True:
-        texts = [wrap(text, height, LEAST_SIZE) for text in short]
-        has_room = _inches_of_lines(texts) <= max(inches, _inches_of_lines([""]))
-        if has_room and all(inches_of(text, LEAST_SIZE) < height for text in texts):
-            return texts, height, 90
-        height += CELL_STEP
+        return texts
+    return [wrap(cell_text(counts, STATUS_WORDS), inches, LEAST_SIZE) for counts in cells]
 
 
 def _inches_of_lines(texts: Sequence[str]) -> float:
