@@ -59,64 +59,44 @@ def to_llvm_ir(vendor: Vendor) -> tuple[Stage, ...]:
         Stage(
             "half-sums",
             "the product with V adds up in f16, where an option asks for it",
-            _on_kernels(
-                lambda kernel, build: add_up_in_halves(kernel),
-                lambda build: build.strategy.output_sums == "f16",
-                simplifies=True,
-            ),
+            _on_kernels(add_up_in_halves, simplifies=True, output_sums="f16"),
         ),
         Stage(
             "staged",
             "tiles of Q, K and V pass through shared memory, copied ahead of the loop",
-            _on_kernels(_stage),
+            _stage,
         ),
         Stage(
             "read-again",
             "operands that registers have no room for are read from memory in each iteration",
-            _on_kernels(
-                lambda kernel, build: read_again_in_loops(kernel, is_staged=build.vendor.staging is not None),
-                _reads_again,
-            ),
+            _read_again,
         ),
         Stage(
             "prefetched",
             "loops ask for the tiles of their next iteration",
-            _on_kernels(
-                lambda kernel, build: prefetch_next_tiles(kernel),
-                lambda build: build.strategy.prefetches == "next-tile",
-                simplifies=True,
-            ),
+            _on_kernels(prefetch_next_tiles, simplifies=True, prefetches="next-tile"),
         ),
         Stage(
             "loads-by-step",
             "a load of operands is for one step of a product, where registers are full",
-            _on_kernels(
-                lambda kernel, build: load_by_step(kernel),
-                lambda build: build.strategy.operand_loads == "one-step",
-            ),
+            _on_kernels(load_by_step, operand_loads="one-step"),
         ),
         Stage(
             "products-by-step",
             "all fragments of a product take a step of its depth before the next one",
-            _on_kernels(lambda kernel, build: multiply_by_step(kernel), _goes_by_step),
+            _on_kernels(multiply_by_step, product_order="by-step"),
         ),
         Stage(
             "wide-stores",
             "results pass through shared memory, so that lanes store 16 bytes at once",
-            _on_kernels(
-                lambda kernel, build: store_wide(kernel, build.tiling, build.vendor.workgroup_shared_bytes),
-                lambda build: build.strategy.output_stores == "wide",
-            ),
+            _store_wide,
         ),
         Stage("laid-out", "layouts of vectors as attributes, and the conflicts between them", _lay_out),
         Stage("partial-sums", "lanes add up their parts of a row's sum after the loop", _defer_sums),
         Stage(
             "packed-exchange",
             "lanes exchange numbers of two rows at once, in f16, where an option asks for it",
-            _on_kernels(
-                lambda kernel, build: exchange_in_pairs(kernel),
-                lambda build: build.strategy.row_exchange == "packed-f16",
-            ),
+            _on_kernels(exchange_in_pairs, row_exchange="packed-f16"),
         ),
         Stage("distributed", "what one lane does: matrix instructions, shuffles, copies", _distribute),
         Stage("just-in-time", "what a step of a product needs stands just before it", _order_by_need),
@@ -173,18 +153,15 @@ def _order(build: KernelBuild) -> str:
 
 
 def _on_kernels(
-    change: Callable[[ir.OpView, KernelBuild], object],
-    is_wanted: Callable[[KernelBuild], bool] = lambda build: True,
-    *,
-    simplifies: bool = False,
+    change: Callable[[ir.OpView], object], *, simplifies: bool = False, **wanted: str
 ) -> Callable[[KernelBuild], str | None]:
-    """Return the `run` of a stage that changes each kernel, and then simplifies, where it is wanted."""
+    """Return the `run` of a stage that changes each kernel, and then simplifies, where options are so."""
 
     def run(build: KernelBuild) -> str | None:
-        if not is_wanted(build):
+        if any(getattr(build.strategy, option) != value for option, value in wanted.items()):
             return None
         for kernel in functions_of(build.module):
-            change(kernel, build)
+            change(kernel)
         if simplifies:
             run_passes(build.module, "canonicalize", "cse")
         return str(build.module)
@@ -192,26 +169,32 @@ def _on_kernels(
     return run
 
 
-def _stage(kernel: ir.OpView, build: KernelBuild) -> None:
-    if build.vendor.staging is not None:
-        stage_matrix_operands(
-            kernel,
-            build.vendor.staging,
-            build.strategy.staging_slots or 1,
-            build.tiling,
-            build.vendor.workgroup_shared_bytes,
-        )
+def _stage(build: KernelBuild) -> str:
+    staging, slots = build.vendor.staging, build.strategy.staging_slots or 1
+    if staging is not None:
+        for kernel in functions_of(build.module):
+            most_bytes = build.vendor.workgroup_shared_bytes
+            stage_matrix_operands(kernel, staging, slots, build.tiling, most_bytes)
+    return str(build.module)
 
 
-def _reads_again(build: KernelBuild) -> bool:
+def _read_again(build: KernelBuild) -> str | None:
     if build.strategy.query_operand == "registers":
-        return False
-    most_bytes = build.vendor.workgroup_shared_bytes
-    return build.vendor.staging is None or most_bytes is None or has_room(build.module, most_bytes)
+        return None
+    is_staged, most_bytes = build.vendor.staging is not None, build.vendor.workgroup_shared_bytes
+    if is_staged and most_bytes is not None and not has_room(build.module, most_bytes):
+        return None
+    for kernel in functions_of(build.module):
+        read_again_in_loops(kernel, is_staged=is_staged)
+    return str(build.module)
 
 
-def _goes_by_step(build: KernelBuild) -> bool:
-    return build.strategy.product_order == "by-step"
+def _store_wide(build: KernelBuild) -> str | None:
+    if build.strategy.output_stores != "wide":
+        return None
+    for kernel in functions_of(build.module):
+        store_wide(kernel, build.tiling, build.vendor.workgroup_shared_bytes)
+    return str(build.module)
 
 
 def _lay_out(build: KernelBuild) -> str:
@@ -240,7 +223,7 @@ def _distribute(build: KernelBuild) -> str:
 
 
 def _order_by_need(build: KernelBuild) -> str | None:
-    if not _goes_by_step(build):
+    if build.strategy.product_order != "by-step":
         return None
     compute_just_in_time(build.module)
     build.module.operation.verify()

@@ -87,10 +87,17 @@ def _mfma_accumulator(lines: int) -> Layout:
 
 
 def _mfma_instruction(lines: int, depth: int, operand: str, source: str) -> MatrixInstruction:
-    fragment, accumulator = _mfma_operand(lines, depth), _mfma_accumulator(lines)
-    shape = (lines, lines, depth)
+    layouts = _mfma_operand(lines, depth), _mfma_accumulator(lines)
+    emit = partial(_mfma, (lines, lines, depth))
+    return _instruction("mfma.f32", operand, *layouts, source, emit)
+
+
+def _instruction(
+    name: str, operand: str, fragment: Layout, accumulator: Layout, source: str, emit: Emit
+) -> MatrixInstruction:
+    lines, depth = fragment.shape
     return MatrixInstruction(
-        name=f"mfma.f32.{lines}x{lines}x{depth}.{operand}",
+        name=f"{name}.{lines}x{lines}x{depth}.{operand}",
         vendor="amd",
         m=lines,
         n=lines,
@@ -102,7 +109,7 @@ def _mfma_instruction(lines: int, depth: int, operand: str, source: str) -> Matr
         c=accumulator,
         source=source,
         prepare=partial(_pieces, fragment.registers),
-        emit=partial(_emit_each, partial(_mfma, shape)),
+        emit=partial(_emit_each, emit),
     )
 
 
@@ -120,26 +127,6 @@ HALVED_ACCUMULATOR = Layout(axes=((HALF, HALF_DEPTH), (LINE,)), order=(HALF, LIN
 """16×16: each half of the wave has half of the rows."""
 
 
-def _wmma_instruction(
-    generation: str, operand: str, fragment: Layout, accumulator: Layout, source: str
-) -> MatrixInstruction:
-    return MatrixInstruction(
-        name=f"wmma.{generation}.f32.16x16x16.{operand}",
-        vendor="amd",
-        m=WMMA_SIZE,
-        n=WMMA_SIZE,
-        k=WMMA_SIZE,
-        operand=operand,
-        accumulator="f32",
-        a=fragment,
-        b=fragment,
-        c=accumulator,
-        source=source,
-        prepare=partial(_pieces, fragment.registers),
-        emit=partial(_emit_each, _wmma),
-    )
-
-
 CDNA = 'MI200 and MI300 ISA, "Matrix Arithmetic Instructions"'
 CDNA4 = 'CDNA4 ISA, "Matrix Arithmetic Instructions"'
 RDNA3 = "RDNA3 ISA, section 7.9"
@@ -153,10 +140,13 @@ INSTRUCTIONS = (
     *(_mfma_instruction(32, 16, operand, CDNA4) for operand in HALF_TYPES),
     *(_mfma_instruction(lines, 64 // lines, "f32", CDNA) for lines in (16, 32)),
     *(
-        _wmma_instruction("gfx11", each, REPLICATED_OPERAND, ALTERNATING_ACCUMULATOR, RDNA3)
+        _instruction("wmma.gfx11.f32", each, REPLICATED_OPERAND, ALTERNATING_ACCUMULATOR, RDNA3, _wmma)
         for each in HALF_TYPES
     ),
-    *(_wmma_instruction("gfx12", each, SHARED_OPERAND, HALVED_ACCUMULATOR, RDNA4) for each in HALF_TYPES),
+    *(
+        _instruction("wmma.gfx12.f32", each, SHARED_OPERAND, HALVED_ACCUMULATOR, RDNA4, _wmma)
+        for each in HALF_TYPES
+    ),
 )
 """As the instruction sets state them; accumulators are f32."""
 
