@@ -17,7 +17,7 @@ from harness.system.errors import BuildError, UnsupportedError
 from harness.targets.gpu import target as gpu_target
 from harness.variants.baselines.iree.calls import load
 from harness.variants.baselines.iree.decomposed import NO_BOOLEANS, IreeDecomposed, grid_script
-from harness.variants.baselines.iree.tiling import Configuration
+from harness.variants.baselines.iree.tiling import Configuration, Roles
 from harness.variants.baselines.iree.variant import Iree
 
 PROBLEM = AttentionProblem(heads=2, seq_q=256, head_dim=64, dtype="f16")
@@ -151,7 +151,9 @@ def test_processors_have_no_boolean_masks_and_iree_says_why(tmp_path):
 
 
 def test_more_than_three_tiled_dimensions_share_the_last_of_the_grid():
-    choice = Configuration(3, 5, 6, "#a<{workgroup = [1, 1, 1, 64, 0, 0, 32]}>", "{}", "#b<>")
+    choice = Configuration(
+        Roles(3, 5, 6, (0, 1, 2, 3, 6), 7), "#a<{workgroup = [1, 1, 1, 64, 0, 0, 32]}>", "{}", "#b<>"
+    )
     mapping = "mapping = [" + ", ".join(
         f"#iree_codegen.workgroup_mapping<{dimension}>" for dimension in ("z:2", "z:1", "z", "y", "x")
     )

@@ -107,7 +107,7 @@ def test_set_tiles_take_the_place_of_iree_s(tmp_path):
     artifact = build(Iree(), "rocm:gfx942", tmp_path, tile_q=128, tile_kv=32)
     theirs = configuration(stage(artifact, tmp_path, "configured"))
     tuned = stage(artifact, tmp_path, "tuned")
-    assert (theirs.workgroup_tiles[theirs.queries], theirs.key_tiles[theirs.keys]) == (64, 64)
+    assert (theirs.workgroup_tiles[theirs.roles.queries], theirs.key_tiles[theirs.roles.keys]) == (64, 64)
     assert theirs.changed(IreeTiles(tile_q=128, tile_kv=32)).lowering in tuned
     assert theirs.lowering not in tuned
 

@@ -46,7 +46,7 @@ def test_tiles_and_roles_of_dimensions_are_read():
     choice = configuration(configured())
     assert choice.workgroup_tiles == [1, 64, 0, 0, 32]
     assert choice.key_tiles == [0, 0, 0, 64, 0]
-    assert (choice.queries, choice.keys, choice.columns) == (1, 3, 4)
+    assert (choice.roles.queries, choice.roles.keys, choice.roles.columns) == (1, 3, 4)
     assert choice.lowering.startswith("#iree_gpu.lowering_config<{promote_operands")
     assert choice.decomposition.count("subgroup_basis") == 2
     assert choice.translation.endswith("subgroup_size = 64, {a = 1}>")

@@ -126,7 +126,7 @@ def processor_configuration(
     keys = [sizes["tile_kv"] if loop == roles.keys else 0 for loop in range(roles.loops)]
     lowering = f"{WORKGROUP}{', '.join(map(str, workgroup))}], {REDUCTION}{', '.join(map(str, keys))}]"
     translation = attribute(configured, "translation_info")
-    return Configuration(roles.queries, roles.keys, roles.columns, lowering, "{}", translation)
+    return Configuration(roles, lowering, "{}", translation)
 
 
 def vectorizing_script(chosen: Configuration) -> str:

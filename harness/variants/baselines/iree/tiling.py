@@ -51,14 +51,23 @@ class IreeTiles(Parameters):
 
 
 @dataclass(frozen=True)
+class Roles:
+    """Positions among the loops of an attention op."""
+
+    queries: int
+    keys: int
+    columns: int
+    output: tuple[int, ...]
+    """Those along the output."""
+    loops: int
+
+
+@dataclass(frozen=True)
 class Configuration:
     """IREE's choice for a dispatch with an attention op: attributes, as text."""
 
-    queries: int
-    """Position of the queries among the dimensions of the op, of which there may be others before."""
-    keys: int
-    columns: int
-    """Position of the columns of V and of the output."""
+    roles: Roles
+    """Of the loops of the op, which are its dimensions."""
     lowering: str
     """Tiles, one size for each dimension; 0 is not tiled."""
     decomposition: str
@@ -87,10 +96,10 @@ class Configuration:
         if not instructions or subgroups is None:
             return None
         return IreeTiles(
-            tile_q=self.workgroup_tiles[self.queries],
-            tile_kv=self.key_tiles[self.keys],
-            tile_v=self.workgroup_tiles[self.columns],
-            subgroups=subgroups[self.queries],
+            tile_q=self.workgroup_tiles[self.roles.queries],
+            tile_kv=self.key_tiles[self.roles.keys],
+            tile_v=self.workgroup_tiles[self.roles.columns],
+            subgroups=subgroups[self.roles.queries],
             intrinsic=instructions.pop() if len(instructions) == 1 else None,
         )
 
@@ -119,10 +128,10 @@ class Configuration:
             return self
         if "mma_kind" not in self.decomposition:
             raise BuildError(NO_MATRIX_INSTRUCTION)
-        lowering = _with_size(self.lowering, WORKGROUP, self.queries, tiles.tile_q)
-        lowering = _with_size(lowering, WORKGROUP, self.columns, tiles.tile_v)
-        lowering = _with_size(lowering, REDUCTION, self.keys, tiles.tile_kv)
-        decomposition = _with_size(self.decomposition, SUBGROUPS, self.queries, tiles.subgroups)
+        lowering = _with_size(self.lowering, WORKGROUP, self.roles.queries, tiles.tile_q)
+        lowering = _with_size(lowering, WORKGROUP, self.roles.columns, tiles.tile_v)
+        lowering = _with_size(lowering, REDUCTION, self.roles.keys, tiles.tile_kv)
+        decomposition = _with_size(self.decomposition, SUBGROUPS, self.roles.queries, tiles.subgroups)
         if tiles.intrinsic is not None:
             layout = f"#iree_gpu.mma_layout<{tiles.intrinsic}"
             decomposition = re.sub(r"#iree_gpu\.(?:virtual_)?mma_layout<\w+", layout, decomposition)
@@ -139,8 +148,8 @@ class Configuration:
 
         IREE compiles such tiles all the same; its subgroups then read what no tile holds.
         """
-        queries = self.workgroup_tiles[self.queries]
-        subgroups = (_sizes(self.decomposition, SUBGROUPS) or [1])[self.queries]
+        queries = self.workgroup_tiles[self.roles.queries]
+        subgroups = (_sizes(self.decomposition, SUBGROUPS) or [1])[self.roles.queries]
         rows = max(int(rows) for rows in re.findall(r"mma_layout<\w*?_(\d+)x\d+x\d+", self.decomposition))
         if queries % (subgroups * rows) != 0:
             raise BuildError(
@@ -163,17 +172,13 @@ def configuration(configured: str) -> Configuration:
 
     Raises `BuildError` where IREE kept no attention op, or chose nothing for it.
     """
-    before, separator, op = configured.partition(f"{OPERATION} ")
+    roles = roles_in(configured)
+    before, _, op = configured.partition(f"{OPERATION} ")
     try:
-        if not separator:
-            raise ValueError(f"no {OPERATION}")
         properties = bracketed(op)
         attributes = bracketed(op[len(properties) :])
-        roles = _roles(attribute(properties, "indexing_maps"))
         return Configuration(
-            queries=roles.queries,
-            keys=roles.keys,
-            columns=roles.columns,
+            roles=roles,
             lowering=attribute(attributes, "lowering_config"),
             decomposition=attribute(properties, "decomposition_config"),
             translation=attribute(before.rpartition("func.func")[2], "translation_info"),
@@ -244,18 +249,6 @@ LEAST_OPERANDS = 4
 """Of the op: queries, keys, values and the output."""
 
 
-@dataclass(frozen=True)
-class Roles:
-    """Positions among the loops of an attention op."""
-
-    queries: int
-    keys: int
-    columns: int
-    output: tuple[int, ...]
-    """Those along the output."""
-    loops: int
-
-
 def roles_in(configured: str) -> Roles:
     """Return the roles of the loops of the attention op in the IR of the stage `configured`.
 
@@ -267,7 +260,7 @@ def roles_in(configured: str) -> Roles:
             raise ValueError(f"no {OPERATION}")
         return _roles(attribute(bracketed(op), "indexing_maps"))
     except ValueError as error:
-        raise BuildError(f"IREE's attention op cannot be read: {error}") from error
+        raise BuildError(f"IREE's choice for the attention op cannot be read: {error}") from error
 
 
 def _roles(maps: str) -> Roles:

@@ -57,10 +57,6 @@ class TritonVendor:
     """How products of f32 are made; of no effect for the other types."""
 
 
-def _nvidia_target(chip: str) -> BackEndTarget:
-    return "cuda", capability(chip)[0], WARP_LANES
-
-
 def _nvidia_code(code: TritonCode, kernels: Sequence[GpuKernel]) -> "DeviceCode":
     """Return PTX and machine code, with registers and spills, which only the assembler that made it knows."""
     from triton.backends.nvidia.compiler import get_ptxas
@@ -75,10 +71,6 @@ def _nvidia_code(code: TritonCode, kernels: Sequence[GpuKernel]) -> "DeviceCode"
     known = again.kernels if again is not None else []
     assembled = ptxas.Assembled(assembly.encode(), code.binary, known, disassembled(code.binary))
     return device_code(assembly, assembled, kernels, code.chip)
-
-
-def _amd_target(chip: str) -> BackEndTarget:
-    return "hip", chip, AMD_CHIPS[chip].wave_size
 
 
 def _amd_code(code: TritonCode, kernels: Sequence[GpuKernel]) -> "DeviceCode":
@@ -97,14 +89,14 @@ def _rows_of_wave(chip: str) -> int:
 
 
 NVIDIA = Emission(
-    target=_nvidia_target,
+    target=lambda chip: ("cuda", capability(chip)[0], WARP_LANES),
     assembly=Stage(ASSEMBLY, "assembly: PTX for NVIDIA's GPUs", suffix="ptx"),
     assembly_name="ptx",
     binary_name="cubin",
     device_code=_nvidia_code,
 )
 AMD = Emission(
-    target=_amd_target,
+    target=lambda chip: ("hip", chip, AMD_CHIPS[chip].wave_size),
     assembly=Stage(ASSEMBLY, "assembly for AMD's GPUs", suffix="rocmasm"),
     assembly_name="amdgcn",
     binary_name="hsaco",
