@@ -2,8 +2,8 @@
 
 import importlib.util
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
+from typing import Any
 
 from harness import plugins
 from harness.artifact.artifact import Artifact, ExecutorName, Loader
@@ -13,19 +13,12 @@ OPTION = "executor"
 """A target's option by which a case asks for one executor."""
 
 
-@dataclass(frozen=True)
-class Choice:
-    """What runs the code here."""
+def run_here(loaders: Sequence[Loader], case: Case, further_reason: str | None = None) -> dict[str, Any]:
+    """Return an artifact's fields on what runs it: the first loader that works on this machine.
 
-    executor: ExecutorName
-    function: str
-    """The loader's function; empty where nothing runs the code."""
-    why_not: str | None = None
-    """Why the executor is `none`."""
-
-
-def choose(loaders: Sequence[Loader], case: Case) -> Choice:
-    """Return the first loader that works on this machine, of all or of those that the case asks for."""
+    It is one of all, or of those that the case asks for.  Where none works, the reason is theirs and a
+    further one.
+    """
     reasons = []
     wanted = wanted_executor(case)
     for loader in loaders:
@@ -33,11 +26,13 @@ def choose(loaders: Sequence[Loader], case: Case) -> Choice:
             continue
         reason = refusal(loader, case.target)
         if reason is None:
-            return Choice(loader.executor, loader.function)
+            runs = {"executor": loader.executor, "loader": loader.function, "why_not_run": None}
+            return {"loaders": tuple(loaders), **runs}
         reasons.append(reason)
     if wanted is not None and not reasons:
         reasons = [f"nothing runs this code by the executor {wanted}"]
-    return Choice("none", "", "; ".join(reasons))
+    why_not = "; ".join(filter(None, (*reasons, further_reason)))
+    return {"loaders": tuple(loaders), "executor": "none", "loader": "", "why_not_run": why_not}
 
 
 def wanted_executor(case: Case) -> str | None:
@@ -60,12 +55,10 @@ def chosen_here(artifact: Artifact) -> Artifact:
     """Return an artifact from another machine as this one runs it."""
     if not artifact.loaders or artifact.refusal is not None:
         return artifact
-    choice = choose(artifact.loaders, artifact.case)
-    if choice.executor == artifact.executor == "none":
+    fields = run_here(artifact.loaders, artifact.case)
+    if fields["executor"] == artifact.executor == "none":
         return artifact  # whose reason may say more, such as what the emulator refuses
-    return artifact.model_copy(
-        update={"executor": choice.executor, "loader": choice.function, "why_not_run": choice.why_not}
-    )
+    return artifact.model_copy(update=fields)
 
 
 def with_executor(artifact: Artifact, executor: str) -> Artifact:

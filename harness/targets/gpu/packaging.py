@@ -12,7 +12,7 @@ from harness.emulator.native_library import MISSING, compiler
 from harness.problem.case import Case
 from harness.system.errors import BuildError, InputError
 from harness.targets.base import Stage
-from harness.targets.executors import choose
+from harness.targets.executors import run_here
 from harness.targets.gpu.kernel_metrics import LARGEST, combine
 from harness.targets.gpu.launch import GpuLaunch
 from harness.targets.lowering.stage_recorder import StageRecorder
@@ -72,16 +72,7 @@ def execution(
         save(folder / ARTIFACT_FOLDER, [ImageCode(code.image, emulation)])
         loaders.append(EMULATOR_LOADER)
     loaders.extend(further_loaders)
-    choice = choose(loaders, case)
-    is_run = choice.executor != "none"
-    why_not = None if is_run else "; ".join(filter(None, (choice.why_not, refusal)))
-    return {
-        "executor": choice.executor,
-        "loader": choice.function,
-        "loaders": tuple(loaders),
-        "launch": launch.as_json(),
-        "why_not_run": why_not,
-    }
+    return {"launch": launch.as_json(), **run_here(loaders, case, refusal)}
 
 
 def static_metrics(code: "DeviceCode", launch: GpuLaunch) -> StaticMetrics:

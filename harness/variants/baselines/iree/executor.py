@@ -8,7 +8,7 @@ from harness.artifact.artifact import ExecutorName, Loader
 from harness.emulator import ARTIFACT_FOLDER
 from harness.problem.case import Case
 from harness.system.errors import BuildError, InputError
-from harness.targets.executors import choose
+from harness.targets.executors import run_here
 from harness.variants.baselines.iree.compilation import Compilation, Image
 
 
@@ -29,14 +29,7 @@ def gpu_execution(case: Case, compilation: Compilation, images: Sequence[Image])
     """Return an artifact's fields on running device code; write what the emulator needs."""
     refusal = _emulate(compilation, images)
     loaders = (DEVICE,) if refusal is not None else (DEVICE, EMULATOR)
-    choice = choose(loaders, case)
-    is_run = choice.executor != "none"
-    return {
-        "executor": choice.executor,
-        "loader": choice.function,
-        "loaders": loaders,
-        "why_not_run": None if is_run else "; ".join(filter(None, (choice.why_not, refusal))),
-    }
+    return run_here(loaders, case, refusal)
 
 
 def _emulate(compilation: Compilation, images: Sequence[Image]) -> str | None:

@@ -13,7 +13,7 @@ from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.dtypes import itemsize
 from harness.system.errors import UnsupportedError
-from harness.targets.executors import choose
+from harness.targets.executors import run_here
 from harness.targets.gpu.target import chip_for
 from harness.variants.base import Parameters
 from harness.variants.baselines.library import LibraryVariant
@@ -57,14 +57,7 @@ class TorchVariant(LibraryVariant):
             packages=("torch", *vendor.packages),
             install=vendor.install,
         )
-        choice = choose([loader], case)
-        return {
-            "executor": choice.executor,
-            "loader": choice.function,
-            "loaders": (loader,),
-            "launch": {"chip": chip_for(case)},
-            "why_not_run": choice.why_not,
-        }
+        return {"launch": {"chip": chip_for(case)}, **run_here([loader], case)}
 
 
 class Torch(TorchVariant):

@@ -23,7 +23,7 @@ from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.system.errors import BuildError, UnsupportedError, one_line
 from harness.targets.base import OBJECT, Stage
-from harness.targets.executors import choose, wanted_executor
+from harness.targets.executors import run_here, wanted_executor
 from harness.targets.gpu.packaging import EMULATED, emulate
 from harness.targets.gpu.target import chip_for, gpu_target
 from harness.variants.base import Parameters, Variant
@@ -158,14 +158,7 @@ def _launched_by_triton(case: Case, tiles: TritonTiles) -> dict[str, Any]:
         packages=("torch", "triton"),
         install=VENDORS[name_of(case.target)].install,
     )
-    choice = choose([loader], case)
-    return {
-        "executor": choice.executor,
-        "loader": choice.function,
-        "loaders": (loader,),
-        "launch": {"chip": chip_for(case), "tiles": asdict(tiles)},
-        "why_not_run": choice.why_not,
-    }
+    return {"launch": {"chip": chip_for(case), "tiles": asdict(tiles)}, **run_here([loader], case)}
 
 
 def executed_flops(problem: AttentionProblem, tiles: TritonTiles) -> int:
