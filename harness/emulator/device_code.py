@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter
+from pydantic import TypeAdapter
 
 from harness.emulator.devices import Device, device
 from harness.emulator.importing import imported
 from harness.emulator.loading import LoadedKernel, load, object_file
 from harness.emulator.retarget.retargeted import Retargeted
+from harness.system.validation import FrozenModel
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,8 @@ class ImageCode:
     code: EmulatorCode
 
 
-class _SavedCode(BaseModel):
+class _SavedCode(FrozenModel):
     """What is known of one image's code beside its files, which its number names."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     chip: str
     retargeted: Retargeted

@@ -2,7 +2,7 @@
 
 from enum import IntEnum
 
-from pydantic import BaseModel, ConfigDict
+from harness.system.validation import FrozenModel
 
 
 class FindingKind(IntEnum):
@@ -32,10 +32,8 @@ class FindingKind(IntEnum):
         return self.name.lower().replace("_", "-")
 
 
-class Finding(BaseModel):
+class Finding(FrozenModel):
     """One kind of mistake at one place of the device code."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: FindingKind
     kernel: str
@@ -60,10 +58,8 @@ class Finding(BaseModel):
         return f"{self.kind.text} at {where}: {who}{self.message}{times}"
 
 
-class Report(BaseModel):
+class Report(FrozenModel):
     """What one launch did."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     kernel: str
     workgroups: int

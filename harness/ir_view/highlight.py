@@ -17,8 +17,6 @@ class MlirLexer(LlvmLexer):
     """MLIR has the values, numbers and texts of LLVM IR, and operations, types and comments of its own."""
 
     name = "MLIR"
-    aliases: ClassVar[list[str]] = ["mlir"]
-    filenames: ClassVar[list[str]] = ["*.mlir"]
     tokens: ClassVar[dict[str, list[object]]] = {
         "root": [
             (r"//.*", Comment.Single),

@@ -16,6 +16,7 @@ from harness.ir_view.stage_output import StageOutput
 from harness.ir_view.subject import Subject
 from harness.results.output_folder import ensure_writable_file
 from harness.system.errors import InputError
+from harness.system.storage.reading import refusals_told
 from harness.system.validation import suggestion
 
 PIPE_WIDTH = 160
@@ -78,10 +79,8 @@ def position_of(name: str, stages: Sequence[StageOutput]) -> int:
 
 def _write(stage: StageOutput, out: Path) -> None:
     data = stage.data if stage.text is None else stage.text.encode()
-    try:
+    with refusals_told(f"--out {out}"):
         ensure_writable_file(out, "--out").write_bytes(data)
-    except OSError as error:
-        raise InputError(f"--out {out}: {error.strerror}") from error
 
 
 def print_source(console: Console, stage: StageOutput) -> None:

@@ -9,9 +9,10 @@ from harness.reporting.failures import MOST_LISTED
 from harness.reporting.outcomes import is_skipped, reason_of
 from harness.reporting.tables import markdown_lines, markdown_rows
 from harness.results.result import Result
-from harness.system.errors import InputError, cut
+from harness.system.errors import cut
 from harness.system.plurals import counted
 from harness.system.printable import markdown_code, markdown_text
+from harness.system.storage.reading import refusals_told
 
 LONGEST_REASON = 400
 
@@ -79,14 +80,10 @@ def job_summary(summary: JobSummary) -> str:
 
 def append_summary(path: Path, text: str, argument: str) -> None:
     """Append a summary to a file, as services expect it; raises `InputError` that names the argument."""
-    try:
+    with refusals_told(f"{argument} {path}"):
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a", encoding="utf-8") as file:
             file.write(text)
-    except OSError as error:
-        raise InputError(
-            f"{argument} {path}: {error.strerror}; expected a file that can be written"
-        ) from error
 
 
 def _counts(summary: JobSummary) -> list[tuple[str, str]]:

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 from harness.reporting.outcomes import Demands, failure_of, is_skipped, reason_of
 from harness.results.result import Result
-from harness.system.errors import InputError
 from harness.system.plurals import counted
+from harness.system.storage.reading import refusals_told
 
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot hold, such as a compiler's colour codes."""
@@ -44,11 +44,9 @@ def write_junit(
     root = ElementTree.Element("testsuites")
     root.append(suite)
     ElementTree.indent(root)
-    try:
+    with refusals_told(f"--junit {path}"):
         path.parent.mkdir(parents=True, exist_ok=True)
         ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
-    except OSError as error:
-        raise InputError(f"--junit {path}: {error.strerror}; expected a file that can be written") from error
 
 
 def _seconds(row: Result) -> float:

@@ -17,6 +17,7 @@ from harness.system.errors import InputError, StorageError
 from harness.system.printable import printable
 from harness.system.storage.digests import BLOCK_BYTES, file_digest
 from harness.system.storage.folder_store import FolderStore
+from harness.system.storage.reading import refusals_told
 from harness.system.storage.replacing import replaced
 
 SUFFIX = ".tar.gz"
@@ -39,18 +40,13 @@ def write_archive(run: Path, file: Path) -> None:
         if not (run / name).is_file() or (run / name).stat().st_size == 0:
             raise InputError(f"{run}: cannot be archived: its {name} is missing or empty; expected rows")
     outputs = sorted(f"{OUTPUTS_FOLDER}/{path.name}" for path in (run / OUTPUTS_FOLDER).glob("*.npz"))
-    try:
-        with replaced(file) as temporary, temporary.open("wb") as packed:
-            compressed = gzip.GzipFile(filename="", mode="wb", fileobj=packed, mtime=0)
-            with compressed, tarfile.open(mode="w", fileobj=compressed, format=tarfile.PAX_FORMAT) as archive:
-                for name in (*MEMBERS, *outputs):
-                    source = run / name
-                    if source.is_file() and not source.is_symlink():
-                        _add(archive, source, f"{run.parent.name}/{run.name}/{name}")
-    except OSError as error:
-        raise InputError(
-            f"--out {file}: {error.strerror or error}; expected a file that can be written"
-        ) from error
+    with refusals_told(f"--out {file}"), replaced(file) as temporary, temporary.open("wb") as packed:
+        compressed = gzip.GzipFile(filename="", mode="wb", fileobj=packed, mtime=0)
+        with compressed, tarfile.open(mode="w", fileobj=compressed, format=tarfile.PAX_FORMAT) as archive:
+            for name in (*MEMBERS, *outputs):
+                source = run / name
+                if source.is_file() and not source.is_symlink():
+                    _add(archive, source, f"{run.parent.name}/{run.name}/{name}")
 
 
 def unpacked(file: Path) -> Path:

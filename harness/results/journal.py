@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from harness.system.errors import InputError, StorageError, cut
 from harness.system.printable import all_printable, printable
+from harness.system.storage.reading import refusals_told
 
 Record = TypeVar("Record", bound=BaseModel)
 
@@ -30,15 +31,12 @@ class Journal(Generic[Record]):
     def append(self, *records: Record) -> None:
         """Append records and wait until they are on disk; raises `InputError` when they cannot be written."""
         lines = b"".join(record.model_dump_json().encode() + b"\n" for record in records)
-        try:
-            with self.path.open("a+b") as file:
-                fcntl.flock(file, fcntl.LOCK_EX)
-                self._heal(file)
-                file.write(lines)
-                file.flush()
-                os.fsync(file)
-        except OSError as error:
-            raise StorageError(f"{self.path}: cannot write: {error.strerror}") from error
+        with refusals_told(f"{self.path}: cannot write", StorageError), self.path.open("a+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            self._heal(file)
+            file.write(lines)
+            file.flush()
+            os.fsync(file)
 
     def records(self) -> Iterator[Record]:
         """Yield the records as they were written, their texts printable; none when the file does not exist.

@@ -29,7 +29,7 @@ from harness.results.timing_rounds import Round, samples_frame
 from harness.system.errors import InputError, StorageError, cut
 from harness.system.printable import all_printable, printable
 from harness.system.storage.lock import FileLock
-from harness.system.storage.reading import exists, unusable
+from harness.system.storage.reading import exists, refusals_told, unusable
 from harness.system.storage.replacing import remove_leftovers, replaced
 
 if TYPE_CHECKING:
@@ -202,10 +202,8 @@ class RunFolder:
 
     def _take_lock(self) -> None:
         file = self.path / LOCK_FILE
-        try:
+        with refusals_told(f"{file}: cannot lock the run", StorageError):
             lock = FileLock.take(file)
-        except OSError as error:
-            raise StorageError(f"{file}: cannot lock the run: {error.strerror}") from error
         if lock is None:
             raise InputError(
                 f"{self.path}: this run goes on already, in another process: wait for it, or end it"
@@ -300,8 +298,5 @@ def _age_key(run: Path) -> tuple[str, int]:
 
 
 def _replace_file(path: Path, write: Callable[[Path], object]) -> None:
-    try:
-        with replaced(path) as temporary:
-            write(temporary)
-    except OSError as error:
-        raise StorageError(f"{path}: cannot write: {error.strerror or error}") from error
+    with refusals_told(f"{path}: cannot write", StorageError), replaced(path) as temporary:
+        write(temporary)

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveInt
+from pydantic import ConfigDict, NonNegativeInt, PositiveInt
 
 from harness.artifact import stage_names
 from harness.artifact.artifact import Artifact
@@ -16,6 +16,7 @@ from harness.plugins import chip_of as chip_of
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.system.errors import UnsupportedError
+from harness.system.validation import FrozenModel
 
 if TYPE_CHECKING:
     from mlir import ir
@@ -27,10 +28,8 @@ GridOrder = Literal["longest-first", "row-major"]
 """How the points of a grid are numbered: those with the longest loops first, or the last axis fastest."""
 
 
-class TargetOptions(BaseModel):
+class TargetOptions(FrozenModel):
     """A target's options, set in an experiment under `[target.NAME]`; a list is an axis of the sweep."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 @dataclass(frozen=True)
@@ -49,10 +48,8 @@ class Stage:
 OBJECT = Stage(stage_names.OBJECT, "what the device loads: a file of the build")
 
 
-class Capability(BaseModel):
+class Capability(FrozenModel):
     """One row of `harness doctor`: can this machine build, run or emulate for a target, and if not why."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     action: str
     """`build`, `run`, `emulate`, or `metrics`: what is known of code without running it; or an executor."""

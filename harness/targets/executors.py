@@ -2,11 +2,11 @@
 
 import importlib.util
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any
 
 from harness import plugins
 from harness.artifact.artifact import Artifact, ExecutorName, Loader
+from harness.artifact.binary import installed_version
 from harness.problem.case import Case
 
 OPTION = "executor"
@@ -45,7 +45,9 @@ def refusal(loader: Loader, target: str) -> str | None:
     """Return None, or why a loader does not work on this machine."""
     reason = _missing_machine(loader.executor, target)
     needed = (*loader.packages, *loader.distributions)
-    is_complete = all(map(is_installed, loader.packages)) and all(map(_is_there, loader.distributions))
+    is_complete = all(map(is_installed, loader.packages)) and all(
+        map(installed_version, loader.distributions)
+    )
     if reason is None and not is_complete:
         reason = f"for the executor {loader.executor}: install {loader.install or ' '.join(needed)}"
     return reason
@@ -97,11 +99,3 @@ def is_installed(package: str) -> bool:
         return importlib.util.find_spec(package) is not None
     except ModuleNotFoundError:  # not even the package that it is in
         return False
-
-
-def _is_there(name: str) -> bool:
-    try:
-        distribution(name)
-    except PackageNotFoundError:
-        return False
-    return True

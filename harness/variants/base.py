@@ -2,26 +2,23 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict
-
 from harness.artifact.artifact import Artifact
+from harness.artifact.binary import installed_version
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
+from harness.system.validation import FrozenModel
 from harness.targets.base import Stage
 
 
-class Parameters(BaseModel):
+class Parameters(FrozenModel):
     """A variant's tunable parameters; subclasses declare them with defaults, bounds and a docstring each.
 
     An experiment sets them under `[variant.NAME]`, where a list is an axis of the sweep.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Variant(ABC):
@@ -98,10 +95,5 @@ class Variant(ABC):
 
     def tool_versions(self) -> dict[str, str]:
         """Return name and version of what determines a build: of `packages`, those that are installed."""
-        from importlib.metadata import PackageNotFoundError, version
-
-        versions = {}
-        for name in self.packages:
-            with suppress(PackageNotFoundError):
-                versions[name] = version(name)
-        return versions
+        versions = {name: installed_version(name) for name in self.packages}
+        return {name: found for name, found in versions.items() if found is not None}

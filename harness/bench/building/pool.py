@@ -4,6 +4,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -24,30 +25,23 @@ OnStart = Callable[[Case, str], None]
 """Is told of each case, and of the phase that it enters, when work on it begins."""
 
 
+@dataclass(eq=False)
 class BuildPool:
-    """Finds keys of cases and builds them with up to `jobs` workers at a time."""
+    """Finds keys of cases and builds them with up to `jobs` workers, which come with the first requests."""
 
-    def __init__(
-        self,
-        jobs: int,
-        timeout_s: float,
-        memory_gb: float | None,
-        cache_root: Path | None = None,
-        while_waiting: Callable[[], None] = lambda: None,
-        sources: Sequence[Path] = (),
-        tell: Callable[[str], None] = lambda line: None,
-    ) -> None:
-        """Start nothing yet: workers come with the first requests; `tell` hears of those that take long."""
-        self._jobs = jobs
-        self._timeout_s = timeout_s
-        self._memory_gb = memory_gb
-        self._cache_root = cache_root
-        self._while_waiting = while_waiting
-        self._sources = sources
-        self._tell = tell
-        self._idle: list[WorkerProcess] = []
-        self._busy: dict[WorkerProcess, tuple[CaseRecord, float, threading.Timer]] = {}
-        """What each is asked about, since when, and what tells of it."""
+    jobs: int
+    timeout_s: float
+    memory_gb: float | None
+    cache_root: Path | None = None
+    while_waiting: Callable[[], None] = lambda: None
+    sources: Sequence[Path] = ()
+    tell: Callable[[str], None] = lambda line: None
+    """Hears of requests that take long."""
+    _idle: list[WorkerProcess] = field(default_factory=list, init=False)
+    _busy: dict[WorkerProcess, tuple[CaseRecord, float, threading.Timer]] = field(
+        default_factory=dict, init=False
+    )
+    """What each is asked about, since when, and what tells of it."""
 
     def find_keys(
         self, records: Iterable[CaseRecord], on_start: OnStart
@@ -55,7 +49,7 @@ class BuildPool:
         """Note key and device of each case in its record; yield the cases that have none, and why."""
         requests = deque(map(self._asking_for_key, records))
         for record, answer in self._answers(requests, on_start):
-            failure = note_answer(record, answer, is_of_this_code=not self._sources)
+            failure = note_answer(record, answer, is_of_this_code=not self.sources)
             if failure is not None:
                 yield record, failure
 
@@ -72,7 +66,7 @@ class BuildPool:
             for record in records
         )
         for record, answer in self._answers(requests, on_start):
-            failure = note_answer(record, answer, is_of_this_code=not self._sources)
+            failure = note_answer(record, answer, is_of_this_code=not self.sources)
             if failure is not None or isinstance(answer, Built):
                 yield record, failure
             else:
@@ -92,7 +86,7 @@ class BuildPool:
         return record, "plan", partial(key_request, case=record.case)
 
     def _asking_for_build(self, record: CaseRecord) -> Asked:
-        root = self._cache_root and self._cache_root.absolute()
+        root = self.cache_root and self.cache_root.absolute()
         return record, "build", partial(build_request, case=record.case, key=record.key, cache_root=root)
 
     def _answers(
@@ -100,13 +94,13 @@ class BuildPool:
     ) -> Iterator[tuple[CaseRecord, KeyFound | Built | WorkerFailure]]:
         """Yield the answer to each request, in the order in which they end, until none waits."""
         while waiting or self._busy:
-            while waiting and len(self._busy) < self._jobs:
+            while waiting and len(self._busy) < self.jobs:
                 record, phase, request = waiting.popleft()
                 on_start(record.case, phase)
                 worker, started = self._living_worker(), time.perf_counter()
-                slow = tell_if_slow(record.case, phase, self._timeout_s, self._tell)
+                slow = tell_if_slow(record.case, phase, self.timeout_s, self.tell)
                 self._busy[worker] = record, started, slow
-                worker.send(request, self._timeout_s)
+                worker.send(request, self.timeout_s)
             yield from self._finished()
 
     def _living_worker(self) -> WorkerProcess:
@@ -116,14 +110,14 @@ class BuildPool:
             if worker.alive:
                 return worker
             worker.close()
-        threads = max(1, available_cores() // self._jobs)
-        return WorkerProcess(threads=threads, memory_gb=self._memory_gb, sources=self._sources)
+        threads = max(1, available_cores() // self.jobs)
+        return WorkerProcess(threads=threads, memory_gb=self.memory_gb, sources=self.sources)
 
     def _finished(self) -> Iterator[tuple[CaseRecord, KeyFound | Built | WorkerFailure]]:
         """Wait a moment; yield what the workers say that have answered, died or timed out."""
         patience = min([DEATH_POLL_S, *(worker.time_left for worker in self._busy)])
         ready = readable((worker.fileno() for worker in self._busy), patience)
-        self._while_waiting()
+        self.while_waiting()
         over = [
             worker
             for worker in self._busy

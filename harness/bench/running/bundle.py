@@ -38,7 +38,7 @@ from harness.system.errors import HarnessError, InputError, PluginError, one_lin
 from harness.system.numbers import Count
 from harness.system.status import Status
 from harness.system.storage.digests import file_digest
-from harness.system.storage.reading import exists, unusable
+from harness.system.storage.reading import exists, refusals_told, unusable
 from harness.system.validation import FrozenModel, messages
 from harness.targets.answers import device_of
 from harness.targets.executors import wanted_executor
@@ -206,7 +206,7 @@ def require_room(folder: Path) -> None:
 def write_bundle(folder: Path, manifest: Manifest, built: Iterable[tuple[CaseRecord, Result]]) -> Bundle:
     """Write built cases, and those that failed with what they failed of, to a folder."""
     entries, artifacts = [], []
-    try:
+    with refusals_told(f"--bundle: {folder}: cannot write"):
         (folder / ARTIFACTS).mkdir(parents=True, exist_ok=True)
         for record, row in built:
             digest = flops_executed = None
@@ -229,8 +229,6 @@ def write_bundle(folder: Path, manifest: Manifest, built: Iterable[tuple[CaseRec
         index = BundleIndex(manifest=manifest, cases=tuple(entries))
         (folder / REQUIREMENTS_FILE).write_text(requirements(artifacts), encoding="utf-8")
         (folder / BUNDLE_FILE).write_text(index.model_dump_json(indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"--bundle: {folder}: cannot write: {error.strerror or error}") from error
     return Bundle(folder, index)
 
 

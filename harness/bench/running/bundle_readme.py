@@ -6,9 +6,9 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from harness.bench.running.bundle import RUN_SCRIPT, Bundle
-from harness.system.errors import InputError
 from harness.system.printable import markdown_code, markdown_text, shell_line
 from harness.system.status import Status
+from harness.system.storage.reading import refusals_told
 
 README_FILE = "README.md"
 TEMPLATE = "bundle_readme.md.jinja"
@@ -16,10 +16,8 @@ TEMPLATE = "bundle_readme.md.jinja"
 
 def write_readme(bundle: Bundle) -> None:
     """Write a bundle's `README.md`; raises `InputError` where it cannot be written."""
-    try:
+    with refusals_told(f"--bundle: {bundle.folder}: cannot write"):
         (bundle.folder / README_FILE).write_text(readme(bundle), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"--bundle: {bundle.folder}: cannot write: {error.strerror or error}") from error
 
 
 def run_line(bundle: Bundle, command: str = "run") -> str:

@@ -29,6 +29,7 @@ from harness.bench.running.offline_packages import (
 from harness.results.manifest import DISTRIBUTION
 from harness.system.errors import InputError
 from harness.system.storage.digests import file_digest
+from harness.system.storage.reading import refusals_told
 from harness.system.storage.replacing import replaced
 
 CHECKOUT = Path(__file__).parents[3]
@@ -65,26 +66,25 @@ def offline_machine(python: str, provided: Path | None) -> OfflineMachine:
 def make_offline(bundle: Bundle, machine: OfflineMachine) -> None:
     """Add to a bundle what a machine without a network needs."""
     wheels = bundle.folder / WHEELS
-    try:
+    with refusals_told(f"--bundle: {bundle.folder}: cannot write"):
         wheels.mkdir()
         build_own_wheel(wheels)
         lines = (bundle.folder / REQUIREMENTS_FILE).read_text(encoding="utf-8").splitlines()
         needed = add_wheels(map(Requirement, lines), machine, wheels)
         _write_digests(bundle.folder)
         _write_script(bundle, machine, needed)
-    except OSError as error:
-        raise InputError(f"--bundle: {bundle.folder}: cannot write: {error.strerror or error}") from error
 
 
 def pack(bundle: Bundle) -> str:
     """Pack a bundle into one file beside its folder."""
     folder = bundle.folder
     file = folder.resolve().with_name(folder.resolve().name + SUFFIX)
-    try:
-        with replaced(file) as temporary, tarfile.open(temporary, "w:xz", preset=EFFORT) as packed:
-            packed.add(folder, arcname=file.name.removesuffix(SUFFIX), filter=_anonymous)
-    except OSError as error:
-        raise InputError(f"--bundle: {file}: cannot write: {error.strerror or error}") from error
+    with (
+        refusals_told(f"--bundle: {file}: cannot write"),
+        replaced(file) as temporary,
+        tarfile.open(temporary, "w:xz", preset=EFFORT) as packed,
+    ):
+        packed.add(folder, arcname=file.name.removesuffix(SUFFIX), filter=_anonymous)
     return f"{file.name}, {file.stat().st_size / MEBIBYTE:.1f} MiB, SHA-256 {file_digest(file)}"
 
 

@@ -3,24 +3,21 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict
-
 from harness.codegen.bounds.instruction import Instruction
 from harness.codegen.bounds.multiprocessor import Multiprocessor
 from harness.codegen.bounds.pipe_cycles import bounding_pipe, pipe_cycles
 from harness.codegen.bounds.simulation import cycles_per_iteration
 from harness.system.errors import HarnessError
 from harness.system.numbers import Count, Positive, Share
+from harness.system.validation import FrozenModel
 
 
 class Unmodelled(HarnessError):  # noqa: N818 - an outcome, not an error
     """The model says nothing of this code; the message is the reason."""
 
 
-class Residency(BaseModel):
+class Residency(FrozenModel):
     """What decides how many workgroups a multiprocessor holds at a time."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     registers: Count
     """Of a thread."""
@@ -35,10 +32,8 @@ class Residency(BaseModel):
         return min(self.limits.values())
 
 
-class LoopModel(BaseModel):
+class LoopModel(FrozenModel):
     """What bounds a kernel in the steady state of its loop.  All of it is modelled, nothing is measured."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     kernel: str
     lanes: Count

@@ -2,19 +2,18 @@
 
 from collections.abc import Iterable, Mapping
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
 from harness.system.errors import HarnessError
+from harness.system.validation import FrozenModel
 
 
 class NotCountable(HarnessError):  # noqa: N818 - the name says what is the matter, as StopIteration does
     """The IR does not say what a call executes; the message names the operation and the reason."""
 
 
-class Traffic(BaseModel):
+class Traffic(FrozenModel):
     """Bytes read from and written to one buffer or level of memory."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     read: int = 0
     written: int = 0
@@ -28,10 +27,8 @@ class Traffic(BaseModel):
         return Traffic(read=self.read + other.read, written=self.written + other.written)
 
 
-class Costs(BaseModel):
+class Costs(FrozenModel):
     """What is executed; see docs/costs.md for what each operation of the IR counts as."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     matmul: int = 0
     """Operations of contractions, 2 for each multiply-add: `linalg.generic` with such a body, named matrix
@@ -45,9 +42,9 @@ class Costs(BaseModel):
     fma: int = 0
     """The part of `other` that is in `math.fma` and `vector.fma`.  What a contraction was lowered to is among
     it, because such an operation does not tell where it comes from."""
-    arguments: dict[str, Traffic] = {}
+    arguments: dict[str, Traffic] = Field(default={})
     """Main memory that the caller passes, by buffer name; a tensor that is returned is `result`."""
-    workspace: dict[str, Traffic] = {}
+    workspace: dict[str, Traffic] = Field(default={})
     """Main memory between kernels, by buffer name."""
     scratch: Traffic = Traffic()
     """Temporaries: allocations, tensors without storage of their own, memory that a thread brings along."""
@@ -83,10 +80,8 @@ class Costs(BaseModel):
         )
 
 
-class KernelCosts(BaseModel):
+class KernelCosts(FrozenModel):
     """The costs of one kernel, all of its grid together."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     kernel: str
     costs: Costs

@@ -34,7 +34,6 @@ class Operand:
     number: int
 
     def __get__(self, view: "View", owner: type) -> ir.Value:
-        """Return the value."""
         return view.operation.operands[self.number]
 
 
@@ -45,7 +44,6 @@ class Result:
     number: int
 
     def __get__(self, view: "View", owner: type) -> ir.Value:
-        """Return the value."""
         return view.operation.results[self.number]
 
 

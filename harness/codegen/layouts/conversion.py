@@ -56,14 +56,6 @@ class Exchange:
     """By which bits the number of the giving lane differs, besides the offset of a move; zero where shuffles
     by XOR of a constant are enough."""
 
-    def takes(self, move: Move, lane: int) -> bool:
-        """Return whether a lane takes the element that a move brings."""
-        return self.group(lane) == move.group
-
-    def giver(self, move: Move, lane: int) -> int:
-        """Return the lane that a lane takes its element from."""
-        return lane ^ self.difference(lane) ^ move.offset
-
 
 Row = tuple[tuple[Move, ...], ...]
 """For each register of a fragment the moves that fill it, one for each group of lanes."""

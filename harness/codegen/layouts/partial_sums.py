@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from mlir import ir
 from mlir.dialects import gpu
 
+from harness.codegen.ir.constants import is_all_zero
 from harness.codegen.ir.for_loop import ForLoop, initial_operand
 from harness.codegen.ir.walk import operations_within, producer_of
 from harness.codegen.layouts.analysis import LayoutAnalysis
@@ -46,7 +47,7 @@ def defer_row_sums(function: ir.OpView, analysis: LayoutAnalysis) -> None:
     """Let loops carry the lanes' parts of sums, and add them up where the sums are used, in place."""
     deferred: dict[ir.Value, CarriedSum] = {}
     for carried_sum in _carried_sums(function):
-        if (_is_zero(carried_sum.start) or carried_sum.start in deferred) and _cluster(
+        if (is_all_zero(carried_sum.start) or carried_sum.start in deferred) and _cluster(
             carried_sum, analysis
         ) is not None:
             deferred[carried_sum.result] = carried_sum
@@ -123,11 +124,3 @@ def _only_one_is(product: ir.OpView, factor: ir.Value) -> bool:
 
 def _adds(reduction: ir.OpView) -> bool:
     return "<add>" in str(reduction.attributes["kind"])
-
-
-def _is_zero(value: ir.Value) -> bool:
-    producer = producer_of(value)
-    if producer is None or producer.name != "arith.constant":
-        return False
-    constant = ir.DenseElementsAttr(producer.attributes["value"])
-    return constant.is_splat and ir.FloatAttr(constant.get_splat_value()).value == 0.0

@@ -8,6 +8,7 @@ from harness.codegen.layouts.instructions.registry import INSTRUCTIONS, instruct
 from harness.codegen.layouts.matrix_instruction import OPERANDS, MatrixInstruction
 from harness.codegen.layouts.table import owner_table
 from harness.system.errors import InputError
+from harness.system.storage.reading import refusals_told
 
 SUFFIXES = (".png", ".svg", ".pdf")
 
@@ -56,7 +57,5 @@ def _draw(chosen: MatrixInstruction, letters: list[str], figure: Path, registers
     if figure.suffix not in SUFFIXES:
         raise InputError(f"--figure {figure}: expected a file that ends in {', '.join(SUFFIXES)}")
     titles = {f"{letter} of {chosen.name}": chosen.operand_layout(letter) for letter in letters}
-    try:
+    with refusals_told(f"--figure {figure}"):
         save_figure(titles, figure, registers=registers)
-    except OSError as error:
-        raise InputError(f"--figure {figure}: {error.strerror}") from error

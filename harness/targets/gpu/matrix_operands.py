@@ -7,6 +7,7 @@ the other one, the probabilities, rounded to the same type.
 from mlir import ir
 from mlir.dialects import arith
 
+from harness.codegen.ir.constants import is_all_zero
 from harness.codegen.ir.walk import operations_within, producer_of
 from harness.targets.lowering.transforms import run_passes
 
@@ -42,7 +43,7 @@ def _before_widening(value: ir.Value) -> ir.Value | None:
         return None
     if producer.name == WIDENING:
         return producer.operands[0]
-    if producer.name != "arith.select" or not _is_zero(producer.operands[2]):
+    if producer.name != "arith.select" or not is_all_zero(producer.operands[2]):
         return None
     condition, kept, _ = producer.operands
     source = _before_widening(kept)
@@ -53,11 +54,3 @@ def _before_widening(value: ir.Value) -> ir.Value | None:
         nothing = arith.constant(source.type, ir.DenseElementsAttr.get_splat(source.type, zero))
         masked: ir.Value = arith.select(condition, source, nothing)
     return masked
-
-
-def _is_zero(value: ir.Value) -> bool:
-    producer = producer_of(value)
-    if producer is None or producer.name != "arith.constant":
-        return False
-    numbers = ir.DenseElementsAttr(producer.attributes["value"])
-    return numbers.is_splat and ir.FloatAttr(numbers.get_splat_value()).value == 0.0

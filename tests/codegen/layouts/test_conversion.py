@@ -35,7 +35,8 @@ def givers(conversion: Conversion, move: Move, lanes: int) -> dict[int, int]:
     exchange = conversion.exchange
     if exchange is None:
         return {number: number for number in range(lanes)}
-    return {number: exchange.giver(move, number) for number in range(lanes) if exchange.takes(move, number)}
+    takers = [number for number in range(lanes) if exchange.group(number) == move.group]
+    return {number: number ^ exchange.difference(number) ^ move.offset for number in takers}
 
 
 def result_places(layout: Layout) -> tuple[int, int]:

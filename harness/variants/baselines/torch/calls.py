@@ -6,6 +6,7 @@ What is computed is the same on the CPU and on a GPU, where `device` loads it.
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -84,18 +85,13 @@ class OnProcessor(WrappedExecutable):
         keep_heap_warm()
 
 
+@dataclass(eq=False)
 class TorchExecutable(Executable):
     """Calls of one kind for one problem."""
 
-    def __init__(
-        self,
-        problem: AttentionProblem,
-        make_call: Callable[[AttentionProblem, Inputs, torch.device], BoundCall],
-        device: torch.device = CPU,
-    ) -> None:
-        self.problem = problem
-        self.make_call = make_call
-        self.device = device
+    problem: AttentionProblem
+    make_call: Callable[[AttentionProblem, Inputs, torch.device], BoundCall]
+    device: torch.device = CPU
 
     def bind(self, inputs: Inputs) -> BoundCall:
         """Make tensors of the arrays; on the CPU only padded keys and values are copied."""

@@ -30,7 +30,7 @@ def artifact() -> Artifact:
 
 @pytest.fixture
 def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(executors, "_is_there", lambda name: name in DISTRIBUTIONS)
+    monkeypatch.setattr(executors, "installed_version", lambda name: "1" if name in DISTRIBUTIONS else None)
 
 
 @pytest.fixture
@@ -38,9 +38,9 @@ def _missing(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> None:
         raise importlib.metadata.PackageNotFoundError(name)
 
-    for module in (executors, runtime):
-        monkeypatch.setattr(module, "distribution", missing)
-    monkeypatch.setattr(runtime, "version", missing)
+    for name in ("distribution", "version"):
+        monkeypatch.setattr(runtime, name, missing)
+    monkeypatch.setattr(executors, "installed_version", lambda name: None)
 
 
 def asking_for(artifact: Artifact, executor: str) -> Artifact:

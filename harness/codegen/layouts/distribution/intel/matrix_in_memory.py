@@ -13,6 +13,7 @@ from mlir import ir
 from mlir.dialects import arith, memref
 
 from harness.codegen.ir.builder import Size
+from harness.codegen.ir.constants import constant_float, constant_index
 from harness.codegen.ir.divisors import known_divisor
 from harness.codegen.ir.slices import kept_dimensions, mixed_values
 from harness.codegen.ir.walk import producer_of
@@ -71,13 +72,8 @@ def is_padded_with_zeros(read: ir.OpView) -> bool:
     """Return whether what a read has out of bounds is 0, or nothing is."""
     if not open_axes(read):
         return True
-    padding = producer_of(list(read.operands)[-1])
-    if padding is None or padding.name != "arith.constant":
-        return False
-    value = padding.attributes["value"]
-    if isinstance(value, ir.IntegerAttr):
-        return ir.IntegerAttr(value).value == 0
-    return ir.FloatAttr(value).value == 0.0
+    padding = list(read.operands)[-1]
+    return constant_index(padding) == 0 or constant_float(padding) == 0.0
 
 
 @dataclass(frozen=True)
