@@ -18,7 +18,7 @@ from harness.variants.baselines.iree.targets import iree_target
 )
 def test_most_chips_have_flags(target, flags, suffixes, driver):
     chip = iree_target(target)
-    assert " ".join(chip.flags).partition("=")[2] == flags
+    assert " ".join(chip.flags).partition("=")[2].startswith(flags)
     assert chip.module("func.func @f()\n") == "func.func @f()\n"
     assert (chip.assembly_suffix, chip.image_suffix) == suffixes
     assert chip.driver == driver
