@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
+from harness.codegen.layouts.layout import Layout
+
 Placement = Callable[[int, int], tuple[int, int]]
 """The (row, column) of an element that a lane holds."""
 
@@ -50,3 +52,17 @@ def assert_placement(
         )
         heading = f"{len(wrong)} of {len(slots)} elements are misplaced, (lane, element) {wrong[:8]}"
         raise AssertionError(f"{heading}\n{source} has\n{wanted}\nthe model has\n{got}")
+
+
+def assert_layout(layout: Layout, expected: Placement, lanes: int, source: str) -> None:
+    """Assert that each register of a lane holds the element at its (row, column)."""
+    rows, columns = layout.shape
+    assert_placement(
+        {(place.lane, place.register): layout.coordinates(place) for place in layout.places()},
+        expected,
+        rows=rows,
+        columns=columns,
+        lanes=lanes,
+        elements=layout.registers,
+        source=source,
+    )

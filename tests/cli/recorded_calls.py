@@ -4,10 +4,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
 from example_results import example_result
 
-from harness.__main__ import main
 from harness.bench.running.time_spent import TimeSpent
 from harness.reporting.figures.base import USUAL_FORMATS
 from harness.results.result import Result
@@ -65,13 +63,3 @@ class Calls:
         self.redrawn.append((folders, figures, settings))
         files = {"throughput": (Path("throughput.png"),)}
         return SimpleNamespace(files=files, notes=self.notes, skipped=self.skipped)
-
-
-def error_line(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """Run a command that must end with exit status 2 and one line on standard error; return the line."""
-    assert main(arguments) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.count("\n") == 1
-    assert captured.err.startswith("harness: ")
-    return captured.err.removeprefix("harness: ").strip()

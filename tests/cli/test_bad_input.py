@@ -4,7 +4,8 @@ import os
 from pathlib import Path
 
 import pytest
-from recorded_calls import EXPERIMENT, Calls, error_line
+from command_lines import error_line
+from recorded_calls import EXPERIMENT, Calls
 
 from harness.__main__ import main
 
@@ -22,20 +23,11 @@ def test_in_an_experiment(capsys: pytest.CaptureFixture[str], calls: Calls, comm
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["run", "missing.toml"], "missing.toml: no such file; expected an experiment in TOML"),
         (
             ["run", "missing"],
             "missing: no such experiment; expected an experiment in TOML, one of correctness, ",
         ),
         (["run", "experiments"], "experiments: is a folder; expected an experiment in TOML"),
-        (
-            ["run", "trial", "--only", "variant=torch"],
-            "--only variant=torch: no case has it; found flash, unfused",
-        ),
-        (
-            ["run", "trial", "--out", "file/x"],
-            "--out file/x: Not a directory; expected a folder that can be",
-        ),
         (
             ["check", "trial", "--out", "file"],
             "--out file: File exists; expected a folder that can be written",
@@ -55,16 +47,9 @@ def test_in_an_experiment(capsys: pytest.CaptureFixture[str], calls: Calls, comm
             "--profile: found --bundle, too; a bundle has the profile that it was built with",
         ),
         (
-            ["check", "trial", "--profile", "cpu"],
-            'experiments/trial.toml: --profile: found "cpu", but this experiment has no profiles; '
-            "expected no --profile",
-        ),
-        (
             ["list", "figures", "--profile", "cpu"],
             "--profile: found 'cpu', expected none: it is for 'list cases EXPERIMENT'",
         ),
-        (["run", "trial", "--shard", "3/2"], "--shard: found '3/2', expected I/N with I from 1 to N, "),
-        (["build", "trial", "--shard", "1/3"], "--shard 1/3: the cases are 2 groups, each timed together; "),
         (["run", "trial", "--fast"], "No such option: --fast (see 'harness run --help')"),
         (["run", "trial", "--jobs", "0"], "Invalid value for '--jobs': "),
         (["list", "variant"], "Invalid value for 'what': 'variant' is not one of 'variants', "),

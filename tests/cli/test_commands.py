@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
+from command_lines import error_line
 from example_results import example_result, failed_result
-from recorded_calls import EXPERIMENT, Calls, error_line
+from recorded_calls import EXPERIMENT, Calls
 
 from harness.__main__ import main
 from harness.system.errors import RunInterrupted
@@ -23,17 +24,8 @@ class TestRun:
         assert capsys.readouterr().out == f"tables of 1\nreport: {calls.folder}/report\n"
 
     def test_options(self, calls: Calls) -> None:
-        options = [
-            "--only",
-            "variant=flash",
-            "--only",
-            "seq=64",
-            "--resume",
-            "--out",
-            "elsewhere",
-            "--jobs",
-            "3",
-        ]
+        chosen = ["--only", "variant=flash", "--only", "seq=64"]
+        options = [*chosen, "--resume", "--out", "elsewhere", "--jobs", "3"]
         assert main(["run", "trial", *options]) == 0
         (call,) = calls.runs
         assert [(case.variant, case.problem.seq_q) for case in call["cases"]] == [("flash", 64)]
@@ -211,12 +203,6 @@ class TestList:
 
     def test_cases_of_no_experiment(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert error_line(capsys, "list", "cases").startswith("list cases: expected an experiment")
-
-
-class TestDoctor:
-    def test_findings_are_printed(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["doctor"]) == 0
-        assert "cpu build" in capsys.readouterr().out
 
 
 class TestTextFromElsewhere:

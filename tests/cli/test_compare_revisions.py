@@ -3,11 +3,11 @@
 import os
 import shlex
 import shutil
-import subprocess
 from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from git_repositories import git
 from test_compare import BASELINE, CASES, row, write
 
 from harness.__main__ import main
@@ -34,11 +34,6 @@ max_rounds = 6
 starts = 2
 """
 SLOWER = "        for start in range(0, self.problem.seq_q, self.block):\n"
-
-
-def git(folder: Path, *words: str) -> None:
-    identity = ["-c", "user.name=someone", "-c", "user.email=someone@example.org"]
-    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True)
 
 
 @pytest.fixture
@@ -125,13 +120,8 @@ def test_what_decides_ambiguous_cases_asks_for_the_same(
             "Invalid value for '--budget': Input should be greater than or equal to 1",
         ),
         (["--budget", "4", "a", "b"], "--budget, --only, --profile and --resume: found no --revisions"),
-        (["--resume", "a", "b"], "--budget, --only, --profile and --resume: found no --revisions"),
         (["a"], "found 1 folders, expected OLD and NEW"),
         (["a", "b", "--markdown", "../revisions.toml/x.md"], "--markdown ../revisions.toml:"),
-        (
-            ["--revisions", "before", "HEAD", "../revisions.toml", "--json", "."],
-            "--json .: is a folder; expected a file that can be written",
-        ),
     ],
 )
 def test_bad_requests_are_one_line(

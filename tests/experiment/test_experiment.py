@@ -3,12 +3,13 @@
 from pathlib import Path
 
 import pytest
-from example_plugins import use_example_plugins
 
 from harness.experiment.experiment import Experiment, load_experiment
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.system.errors import InputError
+
+pytestmark = pytest.mark.usefixtures("examples")
 
 HEAD = """
 name = "trial"
@@ -21,16 +22,6 @@ heads = 4
 head_dim = 64
 seq = 128
 """
-
-
-@pytest.fixture(autouse=True)
-def _example_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_example_plugins(monkeypatch)
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "trial.toml"
 
 
 def load(file: Path, text: str) -> Experiment:
@@ -187,11 +178,6 @@ class TestOnly:
 
     def values(self, cases: list[Case], key: str) -> set[object]:
         return {getattr(case, key, None) or getattr(case.problem, key, None) for case in cases}
-
-    def test_one_key(self, experiment: Experiment) -> None:
-        cases = experiment.cases(["variant=flash"])
-        assert self.values(cases, "variant") == {"flash"}
-        assert len(cases) == 16
 
     def test_different_keys_must_all_hold(self, experiment: Experiment) -> None:
         cases = experiment.cases(

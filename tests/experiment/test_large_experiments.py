@@ -3,19 +3,15 @@
 from pathlib import Path
 
 import pytest
-from example_plugins import use_example_plugins
 
 from harness.experiment import condition
 from harness.experiment.experiment import MOST_CASES, load_experiment
 from harness.experiment.shipped import find_experiment
 from harness.system.errors import InputError
 
+pytestmark = pytest.mark.usefixtures("examples")
+
 HEAD = 'name = "trial"\nquestion = "?"\nvariants = ["flash", "naive"]\n'
-
-
-@pytest.fixture(autouse=True)
-def plugins(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_example_plugins(monkeypatch)
 
 
 def listed(count: int) -> str:

@@ -1,11 +1,12 @@
 from pathlib import Path
 
 import pytest
-from example_plugins import use_example_plugins
 
 from harness.experiment.experiment import Experiment, load_experiment
 from harness.experiment.profiles import with_profile
 from harness.system.errors import InputError
+
+pytestmark = pytest.mark.usefixtures("examples")
 
 TEXT = """
 name = "trial"
@@ -28,11 +29,6 @@ budget_s = 9
 """
 
 
-@pytest.fixture(autouse=True)
-def _examples(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_example_plugins(monkeypatch)
-
-
 def load(folder: Path, text: str, profile: str | None = "small") -> Experiment:
     file = folder / "trial.toml"
     file.write_text(TEXT + text)
@@ -44,13 +40,6 @@ def mistake(folder: Path, text: str, profile: str | None = None) -> str:
         load(folder, text, profile)
     (line,) = caught.value.lines
     return line.removeprefix(f"{folder}/")
-
-
-def test_a_profile_is_named_on_the_command_line(tmp_path: Path) -> None:
-    file = str(tmp_path / "trial.toml")
-    experiment = load(tmp_path, "[profiles.small.problem]\nseq = 32\n")
-    assert experiment.command_words == (file, "--profile", "small")
-    assert load(tmp_path, "", None).command_words == (file,)
 
 
 def test_keys_of_problems_and_timing_are_changed_one_by_one(tmp_path: Path) -> None:

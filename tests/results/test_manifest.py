@@ -2,11 +2,11 @@
 
 import getpass
 import platform
-import subprocess
 from pathlib import Path
 
 import pytest
 from example_cases import example_case
+from git_repositories import git
 
 from harness.artifact.code_digests import code_digest, code_digests
 from harness.experiment.experiment import load_experiment
@@ -117,15 +117,14 @@ def _repository(folder: Path) -> Path:
     package.mkdir(parents=True)
     (package / "code.py").write_text("x = 1\n")
     (folder / "README").write_text("about\n")
-    identity = ("-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false")
     for arguments in (("init", "-q"), ("add", "."), ("commit", "-q", "-m", "Start")):
-        subprocess.run(["git", "-C", str(folder), *identity, *arguments], check=True)
+        git(folder, *arguments)
     return package
 
 
 def test_the_git_state_is_the_checkouts_commit_and_whether_files_changed(tmp_path):
     package = _repository(tmp_path)
-    head = subprocess.run(["git", "-C", str(tmp_path), "rev-parse", "HEAD"], capture_output=True, text=True)
-    assert manifests._git_state(package) == (head.stdout.strip(), False)
+    head = git(tmp_path, "rev-parse", "HEAD").strip()
+    assert manifests._git_state(package) == (head, False)
     (package / "code.py").write_text("x = 2\n")
-    assert manifests._git_state(package) == (head.stdout.strip(), True)
+    assert manifests._git_state(package) == (head, True)

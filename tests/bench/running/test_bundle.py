@@ -56,6 +56,8 @@ starts = 1
 [figures.matrix]
 """
 
+OF_TWO_VARIANTS = EXPERIMENT.replace(', "varlen"', "")
+
 WITHOUT_COMPILERS = """
 import sys
 
@@ -244,7 +246,6 @@ def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run"], "found neither, expected either an EXPERIMENT or --bundle DIR"),
         (["build", "bundled.toml", "--bundle", "bundle"], "bundle exists already; expected a new"),
         (["run", "--bundle", "nowhere"], "--bundle: nowhere: expected a folder with a bundle.json"),
     ],

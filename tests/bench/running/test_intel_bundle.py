@@ -4,37 +4,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from test_bundle import WITHOUT_COMPILERS, command, for_stub, import_path, with_stub
+from test_bundle import OF_TWO_VARIANTS, WITHOUT_COMPILERS, command, for_stub, import_path, with_stub
 
 import harness
-from harness.bench.running.bundle import open_bundle
-from harness.targets.xegpu.device import SPIRV_FILE
 
-EXPERIMENT = """
-name = "bundled"
-question = "Does SPIR-V that was built elsewhere run here?"
-variants = ["unfused", "flash"]
-targets = ["xegpu:bmg"]
-baseline = "unfused"
-
-[problem]
-heads = 1
-head_dim = 32
-seq = 64
-dtype = "f16"
-
-[check]
-distributions = ["normal"]
-
-[timing]
-interval = 0.9
-min_sample_s = 0.001
-min_rounds = 6
-max_rounds = 6
-starts = 2
-"""
+EXPERIMENT = OF_TWO_VARIANTS.replace("cuda:sm_80", "xegpu:bmg")
 FOR_THE_PROCESSOR = '\n[target.xegpu]\nexecutor = "opencl"\n'
-SPIRV_MAGIC = 0x07230203
 
 
 def bundled(folder: Path, experiment: str) -> Path:
@@ -72,15 +47,6 @@ def outcomes(rows: pd.DataFrame) -> list[tuple[str, str]]:
 
 
 @pytest.mark.sweep
-def test_a_bundle_carries_spirv(folder: Path) -> None:
-    bundle = open_bundle(folder / "bundle")
-    for entry in bundle.index.cases:
-        assert entry.key is not None
-        image = (bundle.artifact_folder(entry.key) / SPIRV_FILE).read_bytes()
-        assert int.from_bytes(image[:4], "little") == SPIRV_MAGIC
-
-
-@pytest.mark.sweep
 def test_the_emulator_checks_it_without_compilers(folder: Path, tmp_path: Path) -> None:
     assert outcomes(checked(folder, tmp_path)) == [("emulator", "emulated")] * 2
 
@@ -102,4 +68,4 @@ def test_a_device_times_it(folder: Path, tmp_path: Path) -> None:
     assert set(rows["status"]) == {"passed"}, list(rows["reason"])
     assert rows.loc["flash", "time_s"] > 0
     assert rows.loc["flash", "launch_s"] > 0
-    assert rows.loc["flash", "samples"] == 6
+    assert rows.loc["flash", "samples"] == 3

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from caches import empty_cache
+from test_bundle import OF_TWO_VARIANTS
 
 import harness
 from harness.__main__ import main
@@ -21,29 +22,7 @@ ROOT = Path(__file__).parents[3]
 STUB_MACHINE = ROOT / "tests" / "stub_gpu_machine"
 PYTHON = "python{}.{}".format(*sys.version_info[:2])
 
-EXPERIMENT = """
-name = "offline"
-question = "Does code run on a machine that has nothing?"
-variants = ["unfused", "flash"]
-targets = ["cuda:sm_80"]
-baseline = "unfused"
-
-[problem]
-heads = 1
-head_dim = 16
-seq = 32
-dtype = "f16"
-
-[check]
-distributions = ["normal"]
-
-[timing]
-interval = 0.9
-min_sample_s = 0.001
-min_rounds = 6
-max_rounds = 6
-starts = 1
-"""
+EXPERIMENT = OF_TWO_VARIANTS.replace("bundled", "offline")
 
 
 def variables(folder: Path, **more: str) -> dict[str, str]:

@@ -2,43 +2,25 @@
 
 import amd_fragments as fragments
 import pytest
-from fragment_tables import Placement, assert_placement
+from fragment_tables import assert_layout
 
 from harness.codegen.layouts.conversion import Conflict, convert
 from harness.codegen.layouts.instructions import amd
 from harness.codegen.layouts.instructions.registry import instruction
-from harness.codegen.layouts.layout import Layout, tiled
+from harness.codegen.layouts.layout import tiled
 from harness.codegen.layouts.matrix_instruction import MatrixInstruction
 
 HALVED_OPERAND = amd.HALVED_ACCUMULATOR.transposed()
 STATED = [known.name for known in amd.INSTRUCTIONS]
 
 
-def held(layout: Layout) -> dict[tuple[int, int], tuple[int, int]]:
-    """Return row and column by lane and register."""
-    return {(place.lane, place.register): layout.coordinates(place) for place in layout.places()}
-
-
-def check(layout: Layout, placement: Placement, source: str, lanes: int) -> None:
-    rows, columns = layout.shape
-    assert_placement(
-        held(layout),
-        placement,
-        rows=rows,
-        columns=columns,
-        lanes=lanes,
-        elements=layout.registers,
-        source=source,
-    )
-
-
 @pytest.mark.parametrize("name", STATED)
 def test_operands_lie_as_in_the_calculator(name: str) -> None:
     known, (a, c) = instruction(name), fragments.CALCULATOR[name]
     lanes = fragments.lanes_of(name)
-    check(known.a, a, "the calculator", lanes)
-    check(known.b.transposed(), fragments.transposed(a), "the calculator", lanes)
-    check(known.c, c, "the calculator", lanes)
+    assert_layout(known.a, a, lanes, "the calculator")
+    assert_layout(known.b.transposed(), fragments.transposed(a), lanes, "the calculator")
+    assert_layout(known.c, c, lanes, "the calculator")
 
 
 def iree_of(known: MatrixInstruction) -> dict[str, fragments.Nested]:
@@ -52,9 +34,9 @@ def test_operands_lie_as_in_iree(name: str) -> None:
     known = instruction(name)
     iree, lanes = iree_of(known), fragments.lanes_of(name)
     agreed = HALVED_OPERAND if "gfx12" in name else known.a
-    check(agreed, iree["A"], "IREE", lanes)
-    check(agreed.transposed(), iree["B"], "IREE", lanes)
-    check(known.c, iree["C"], "IREE", lanes)
+    assert_layout(agreed, iree["A"], lanes, "IREE")
+    assert_layout(agreed.transposed(), iree["B"], lanes, "IREE")
+    assert_layout(known.c, iree["C"], lanes, "IREE")
 
 
 def test_the_halves_of_a_wave_replicate_the_operands_on_gfx11_only() -> None:

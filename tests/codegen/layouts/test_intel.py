@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from fragment_tables import Placement, assert_placement
+from fragment_tables import Placement, assert_layout
 from intel_fragments import CUTLASS, SPIRV
 from mlir import ir
 
@@ -37,20 +37,6 @@ gpu.module @kernels {{
 """A product of a whole sub-group, k×n for B, of which MLIR decides what a lane has."""
 
 
-def check(layout: Layout, placement: Placement, source: str) -> None:
-    rows, columns = layout.shape
-    found = {(place.lane, place.register): layout.coordinates(place) for place in layout.places()}
-    assert_placement(
-        found,
-        placement,
-        rows=rows,
-        columns=columns,
-        lanes=intel.LANES,
-        elements=layout.registers,
-        source=source,
-    )
-
-
 def as_multiplied(known: MatrixInstruction, letter: str) -> Layout:
     """Return the layout of an operand as it is written in a product: B is k×n."""
     layout = known.operand_layout(letter)
@@ -75,13 +61,13 @@ def mlir_placement(shape: tuple[int, int], lane_layout: list[int], lane_data: li
 @every_instruction
 @every_operand
 def test_operands_lie_as_in_the_instruction_set(known: MatrixInstruction, letter: str) -> None:
-    check(as_multiplied(known, letter), SPIRV[letter], known.source)
+    assert_layout(as_multiplied(known, letter), SPIRV[letter], intel.LANES, known.source)
 
 
 @every_instruction
 @every_operand
 def test_operands_lie_as_in_cutlass(known: MatrixInstruction, letter: str) -> None:
-    check(known.operand_layout(letter), CUTLASS[letter].placement(), "CUTLASS")
+    assert_layout(known.operand_layout(letter), CUTLASS[letter].placement(), intel.LANES, "CUTLASS")
 
 
 @every_instruction
@@ -97,7 +83,7 @@ def test_operands_lie_as_mlir_distributes_them(known: MatrixInstruction, letter:
     assert found is not None
     lane_layout, lane_data = ([int(number) for number in group.split(",")] for group in found.groups())
     layout = as_multiplied(known, letter)
-    check(layout, mlir_placement(layout.shape, lane_layout, lane_data), "MLIR")
+    assert_layout(layout, mlir_placement(layout.shape, lane_layout, lane_data), intel.LANES, "MLIR")
 
 
 @every_instruction

@@ -3,13 +3,15 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import pytest
-from emulated_runs import assert_right_on_emulator
+from emulated_runs import assert_right_on_emulator, built
 from sweeps import sweep
 
 from harness import plugins
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
+from harness.problem.inputs import make_inputs
 from harness.system.errors import UnsupportedError
 
 CHIPS = (
@@ -204,3 +206,14 @@ def test_kernels_are_right_and_the_checks_find_nothing(
         assert (target, variant, form) not in EVERY_RUN, reason
         pytest.skip(str(reason))
     assert_right_on_emulator(artifact, tmp_path)
+
+
+@pytest.mark.parametrize("target", sweep(["rocm:gfx942", "rocm:gfx1201", "xegpu:bmg"], but=["rocm:gfx1201"]))
+def test_a_key_that_is_no_number_makes_the_rows_that_see_it_none(target: str) -> None:
+    problem = AttentionProblem(heads=1, seq_q=64, head_dim=32, dtype="f16", causal=True)
+    artifact, folder = built(problem, target)
+    executable = artifact.load(folder)
+    inputs = make_inputs(problem, seed=3)
+    inputs.k[0, 0, 40] = np.nan
+    is_number = np.isfinite(executable(inputs.q, inputs.k, inputs.v)[0, 0]).all(axis=-1)
+    assert is_number.tolist() == [row < 40 for row in range(64)]

@@ -2,19 +2,15 @@
 
 import re
 
-import numpy as np
 import pytest
 from emulated_runs import assert_right_on_emulator, built
 from main_loops import counted, main_loop
 from sweeps import sweep
 
-from harness import plugins
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.inputs import make_inputs
-from harness.targets.gpu.pipeline import stages
 from harness.targets.rocm.chips import CHIPS
 from harness.targets.rocm.code_object import CODE_OBJECT_FILE
-from harness.targets.rocm.vendor import amd_vendor, matrix_instructions
+from harness.targets.rocm.vendor import matrix_instructions
 
 SMALL = AttentionProblem(heads=1, seq_q=64, head_dim=32, dtype="f16")
 WHOLE = AttentionProblem(heads=1, seq_q=256, head_dim=64, dtype="f16")
@@ -24,12 +20,6 @@ def test_single_precision_has_an_instruction_on_cdna() -> None:
     artifact, folder = built(SMALL.model_copy(update={"dtype": "f32"}), "rocm:gfx942")
     assert artifact.metrics.intrinsics == "v_mfma_f32_16x16x4_f32"
     assert_right_on_emulator(artifact, folder)
-
-
-def test_single_precision_is_refused_where_no_instruction_takes_it() -> None:
-    problem = AttentionProblem(heads=1, seq_q=64, head_dim=64, dtype="f32")
-    reason = plugins.variant("flash").supports(problem, "rocm:gfx1100")
-    assert reason == "dtype f32: matrix instructions of gfx1100 take f16, bf16"
 
 
 @pytest.mark.parametrize(("queries", "waves"), sweep([(1, 1), (33, 2)], but=[(33, 2)]))
@@ -130,28 +120,6 @@ def test_code_moves_whole_registers_and_is_for_its_chip() -> None:
     code = (folder / CODE_OBJECT_FILE).read_bytes()
     assert code[:4] == b"\x7fELF"
     assert b"gfx1100" in code
-
-
-def test_the_stages_are_those_that_are_listed() -> None:
-    artifact, _ = built(SMALL, "rocm:gfx942")
-    listed = [stage.name for stage in stages(amd_vendor("gfx942"))]
-    assert [name for name in listed if name in artifact.stage_files] == [
-        name for name in artifact.stage_files if name in listed
-    ]
-    assert {"distributed", "rocdl", "llvm-ir", "optimized", "assembly", "object", "emulated"} <= set(
-        artifact.stage_files
-    )
-
-
-@pytest.mark.parametrize("chip", sweep(["gfx942", "gfx1201"], but=["gfx1201"]))
-def test_a_key_that_is_no_number_makes_the_rows_that_see_it_none(chip: str) -> None:
-    problem = SMALL.model_copy(update={"causal": True})
-    artifact, folder = built(problem, f"rocm:{chip}")
-    executable = artifact.load(folder)
-    inputs = make_inputs(problem, seed=3)
-    inputs.k[0, 0, 40] = np.nan
-    is_number = np.isfinite(executable(inputs.q, inputs.k, inputs.v)[0, 0]).all(axis=-1)
-    assert is_number.tolist() == [row < 40 for row in range(64)]
 
 
 @pytest.mark.sweep

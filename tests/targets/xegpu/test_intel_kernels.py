@@ -2,7 +2,6 @@
 
 import re
 
-import numpy as np
 import pytest
 from emulated_runs import assert_right_on_emulator, built
 from sweeps import sweep
@@ -11,28 +10,10 @@ from harness import plugins
 from harness.emulator.findings import Report
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
-from harness.problem.inputs import make_inputs
-from harness.targets.gpu import emulator_driver
-from harness.targets.gpu.pipeline import stages
-from harness.targets.xegpu.vendor import intel_vendor
 
 WHOLE = AttentionProblem(heads=2, seq_q=128, head_dim=64, dtype="f16")
 RAGGED = AttentionProblem(heads=1, seq_q=100, head_dim=64, dtype="f16", causal=True)
 FEW_QUERIES = AttentionProblem(heads=2, seq_q=21, seq_kv=150, head_dim=64, dtype="f16")
-
-
-@pytest.fixture
-def reports(monkeypatch: pytest.MonkeyPatch) -> list[Report]:
-    """What the launches of a test did."""
-    made: list[Report] = []
-    launch = emulator_driver.launch
-
-    def noting(*arguments, **options) -> Report:
-        made.append(launch(*arguments, **options))
-        return made[-1]
-
-    monkeypatch.setattr(emulator_driver, "launch", noting)
-    return made
 
 
 @pytest.mark.parametrize("variant", sweep(["flash", "naive", "unfused"], but=["flash"]))
@@ -69,33 +50,6 @@ def test_arrays_of_lanes_are_declared_once_with_a_constant_size() -> None:
     last_array, first_branch = body.rindex("= alloca ["), body.index("br label")
     assert last_array < first_branch
     assert body.count("= alloca ") == body.count("= alloca [")
-
-
-def test_the_stages_are_those_that_are_listed() -> None:
-    artifact, _ = built(RAGGED, "xegpu:bmg")
-    listed = [stage.name for stage in stages(intel_vendor("bmg"))]
-    assert [name for name in listed if name in artifact.stage_files] == [
-        name for name in artifact.stage_files if name in listed
-    ]
-    assert {"distributed", "xevm", "opencl", "llvm-ir", "assembly", "object", "emulated"} <= set(
-        artifact.stage_files
-    )
-
-
-def test_single_precision_is_refused_with_the_reason() -> None:
-    problem = AttentionProblem(heads=1, seq_q=64, head_dim=64, dtype="f32")
-    reason = plugins.variant("flash").supports(problem, "xegpu:pvc")
-    assert reason == "dtype f32: matrix instructions of pvc take f16, bf16"
-
-
-def test_a_key_that_is_no_number_makes_the_rows_that_see_it_none() -> None:
-    problem = AttentionProblem(heads=1, seq_q=64, head_dim=32, dtype="f16", causal=True)
-    artifact, folder = built(problem, "xegpu:bmg")
-    executable = artifact.load(folder)
-    inputs = make_inputs(problem, seed=3)
-    inputs.k[0, 0, 40] = np.nan
-    is_number = np.isfinite(executable(inputs.q, inputs.k, inputs.v)[0, 0]).all(axis=-1)
-    assert is_number.tolist() == [row < 40 for row in range(64)]
 
 
 @pytest.mark.parametrize("causal", sweep([False, True], but=[True]), ids=["full", "causal"])
