@@ -13,6 +13,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from caches import empty_cache
 from forgotten_plugins import forget_plugins
 from sweeps import part
 
@@ -91,7 +92,7 @@ def example_plugin(example_site: Path, tmp_path_factory: pytest.TempPathFactory)
         patch.syspath_prepend(str(example_site))
         path = os.pathsep.join(filter(None, [str(example_site), os.environ.get("PYTHONPATH")]))
         patch.setenv("PYTHONPATH", path)
-        patch.setenv("HARNESS_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("HARNESS_CACHE_DIR", str(empty_cache(tmp_path_factory.mktemp("cache"))))
         forget_plugins()
         yield example_site
     forget_plugins()

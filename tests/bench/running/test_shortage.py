@@ -52,9 +52,9 @@ def test_a_run_goes_on_when_there_is_room_again(tmp_path: Path, monkeypatch: pyt
     with monkeypatch.context() as patch:
         patch.setattr(Expectations, "file", full)
         with pytest.raises(StorageError, match=f"expected.npz: {FULL}; go on with --resume$"):
-            run(experiment, tmp_path)
+            run(experiment, tmp_path, timed=False)
     observer = Quiet()
-    summary = run(experiment, tmp_path, observer, resume=True)
+    summary = run(experiment, tmp_path, observer, resume=True, timed=False)
     assert [row.status for row in summary.results] == [Status.CRASHED, Status.PASSED]
     assert observer.messages[0].startswith("resuming run")
 
