@@ -73,12 +73,6 @@ def test_a_build_that_raises_leaves_nothing(cache):
     assert _private_files(cache) == []
 
 
-def test_a_build_without_description_is_an_error(cache):
-    with pytest.raises(HarnessError, match=r"the build of k left no readable artifact\.json"):
-        cache.store("k", lambda folder: None)
-    assert cache.find("k") is None
-
-
 @pytest.mark.parametrize("corrupt", ["{", "{}"])
 def test_a_corrupt_artifact_is_absent_and_built_again(cache, corrupt):
     folder = cache.store("k", _builder("old"))

@@ -9,8 +9,8 @@ import pytest
 
 from harness import plugins
 from harness.artifact import code_digests as module
-from harness.artifact.code_digests import OWN_PACKAGE, code_digest, code_of_plugin, require_same_code
-from harness.system.errors import ChangedCodeError, PluginError
+from harness.artifact.code_digests import OWN_PACKAGE, code_digest, code_of_plugin
+from harness.system.errors import PluginError
 
 
 @pytest.fixture
@@ -65,15 +65,6 @@ def declaring(package: Path, sources: Any, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(plugins, "packages_of", lambda variants, targets: {package.name})
 
 
-def test_the_code_of_a_plugin_is_its_package_and_what_it_declares(
-    package: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    declaring(package, ("../csrc",), monkeypatch)
-    (package.parent / "csrc").mkdir()
-    (package.parent / "csrc" / "a.cu").touch()
-    assert set(code_of_plugin("variant", "flash")) == {package.name, f"{package.name}:../csrc"}
-
-
 @pytest.mark.parametrize(
     ("sources", "told"),
     [
@@ -88,12 +79,6 @@ def test_what_is_wrong_with_declared_sources_is_told(
     declaring(package, sources, monkeypatch)
     with pytest.raises(PluginError, match=told):
         code_of_plugin("variant", "flash")
-
-
-def test_code_that_both_name_is_to_be_the_same() -> None:
-    require_same_code({"a": "1", "b": "1"}, {"a": "1", "c": "1"})
-    with pytest.raises(ChangedCodeError, match=r"^a: the code is not what the run began with"):
-        require_same_code({"a": "1"}, {"a": "2"})
 
 
 def test_all_code_of_the_harness_is_covered() -> None:

@@ -31,12 +31,6 @@ def test_a_journal_that_does_not_exist_is_empty(journal):
     assert list(journal.records()) == []
 
 
-def test_records_are_read_back_in_order(journal):
-    for record in (SECOND, FIRST, SECOND):
-        journal.append(record)
-    assert list(journal.records()) == [SECOND, FIRST, SECOND]
-
-
 def _journal_cut_in_last_line(journal, offset):
     """Leave `offset` bytes of the second record's line, as a kill in the middle of its writing does."""
     journal.path.unlink(missing_ok=True)
@@ -78,12 +72,6 @@ def test_a_corrupt_line_before_the_end_is_named_by_file_and_line(journal, line):
     with pytest.raises(InputError, match=r"records\.jsonl:2: not a record: ") as caught:
         list(journal.records())
     assert "\n" not in str(caught.value)
-
-
-def test_a_journal_below_a_regular_file_cannot_be_written(tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(InputError, match=r"records\.jsonl: cannot write: Not a directory"):
-        Journal(tmp_path / "file" / "records.jsonl", Record).append(FIRST)
 
 
 def _append_many(path, worker):

@@ -74,14 +74,10 @@ def test_columns_are_the_fields_in_order_with_params_and_stages_spread():
     ("column", "dtype"),
     [
         ("seq_q", "int64"),
-        ("flops", "int64"),
         ("samples", "Int64"),
         ("causal", "boolean"),
-        ("busy", "boolean"),
         ("time_s", "float64"),
-        ("scale", "float64"),
         ("status", "str"),
-        ("reason", "str"),
         ("stage_s.llvm", "float64"),
         ("param.tile", "Int64"),
     ],
@@ -120,12 +116,6 @@ def _run(root, experiment, *cases):
 def test_load_reads_a_run_folder_that_never_finished(tmp_path):
     folder = _run(tmp_path, "sweep", "a", "b")
     assert load(folder.path)["case"].tolist() == ["a", "b"]
-
-
-def test_load_takes_the_newest_run_of_an_experiment_folder(tmp_path):
-    _run(tmp_path, "sweep", "old")
-    _run(tmp_path, "sweep", "new")
-    assert load(str(tmp_path / "sweep"))["case"].tolist() == ["new"]
 
 
 def test_load_joins_several_runs_in_the_given_order(tmp_path):

@@ -13,14 +13,13 @@ from harness.bench.building.case_build import build_request
 from harness.bench.running.failure_kinds import failure_of
 from harness.bench.running.worker import answer
 from harness.bench.workers.protocol import Life
-from harness.codegen.dialect.context import mlir_context
 from harness.codegen.rewrites.errors import RewriteRefusedError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.system.errors import BuildError, InputError, one_line, raised_in
 from harness.system.status import Status
 from harness.variants.flash import Flash
-from harness.variants.schedule import Step, apply
+from harness.variants.schedule import Step
 
 PROBLEM = AttentionProblem(heads=1, seq_q=16, head_dim=8)
 
@@ -54,13 +53,6 @@ INVALID = (
     "'tensor.empty' op incorrect number of dynamic sizes, has 0, expected 1"
 )
 REFUSED = 'in step "tiled": builtin.module: it is too small'
-
-
-@pytest.mark.parametrize(("rewrite", "expected"), [(make_invalid, INVALID), (refuse, REFUSED)])
-def test_a_step_is_named_and_mlirs_diagnostic_is_part_of_it(rewrite, expected):
-    with mlir_context(), pytest.raises(Exception) as caught:  # noqa: PT011 - of any type
-        apply([Step("tiled", "", rewrite)], ir.Module.create())
-    assert one_line(caught.value) == expected
 
 
 def test_the_outer_place_comes_first():

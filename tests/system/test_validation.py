@@ -39,13 +39,6 @@ def test_numpy_s_numbers_are_numbers(given: Any, expected: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [{"tile": np.int64(8)}, {"share": np.float64(1)}, {"fast": np.bool_(True)}, {"order": "b"}, {}]
-)
-def test_settings_of_the_right_kind_are_taken(values: dict[str, Any]) -> None:
-    assert validated(Settings, values) == Settings(**{name: plain(value) for name, value in values.items()})
-
-
-@pytest.mark.parametrize(
     ("values", "message"),
     [
         ({"tile": "16"}, 'tile: Input should be a valid integer, found "16"'),

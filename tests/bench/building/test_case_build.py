@@ -1,5 +1,4 @@
 import re
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +8,11 @@ from example_cases import PROBLEM, example_case
 from harness.artifact.artifact import ARTIFACT_FILE
 from harness.artifact.cache import ArtifactCache
 from harness.bench.building import case_build
-from harness.bench.building.case_build import build, build_case, find_key, require_supported
+from harness.bench.building.case_build import build, build_case, find_key
 from harness.bench.running.check_requests import bind_inputs, load_code
 from harness.bench.workers.protocol import Life
-from harness.oracle.expected import expect
-from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
-from harness.problem.inputs import make_inputs
-from harness.system.errors import BuildError, InputError, PluginError, UnsupportedError
+from harness.system.errors import BuildError, PluginError, UnsupportedError
 from harness.system.storage.digests import DIGESTS_FILE
 from harness.variants.flash import Flash
 from harness.variants.schedule import StageRecord
@@ -54,29 +50,6 @@ def test_a_build_leaves_a_complete_folder_in_the_cache(tmp_path: Path) -> None:
     assert built.folder.is_relative_to(tmp_path)
     assert {path.name for path in built.folder.iterdir()} == {ARTIFACT_FILE, DIGESTS_FILE, "source.py"}
     assert built.artifact.key == find_key(example_case()).key
-
-
-def test_a_built_artifact_computes_attention(tmp_path: Path) -> None:
-    artifact, folder = build(example_case(block=5), cache_root=tmp_path)
-    inputs = make_inputs(PROBLEM)
-    output = artifact.load(folder)(inputs.q, inputs.k, inputs.v)
-    assert expect(inputs, PROBLEM).check(output).ok
-
-
-def test_an_unknown_variant_is_bad_input() -> None:
-    with pytest.raises(
-        InputError,
-        match=r"unknown variant 'flush' \(did you mean flash\?\); expected one of .*flash",
-    ):
-        build(example_case("flush"))
-
-
-def test_an_unknown_parameter_is_bad_input_and_names_the_known_ones() -> None:
-    with pytest.raises(
-        InputError,
-        match=r"variant 'numpy-attention': blok: unknown key \(did you mean block\?\); allowed: block",
-    ):
-        build(example_case(blok=8))
 
 
 @pytest.mark.parametrize(
@@ -120,7 +93,6 @@ def test_what_a_member_must_not_answer_names_the_variant(
 def test_kernels_are_generated_once_for_the_key_and_the_build(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from harness.variants.flash import Flash
 
     generated: list[Case] = []
     generate = Flash.kernels
@@ -149,13 +121,6 @@ def test_a_build_of_kept_kernels_is_that_of_new_ones(tmp_path: Path) -> None:
             assert file.read_bytes() == (new / file.name).read_bytes(), file.name
 
 
-def test_what_is_no_reason_is_a_plugin_s_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = AttentionProblem(heads=1, seq_q=8, head_dim=8)
-    monkeypatch.setattr(Flash, "supports", lambda self, problem, target: False)
-    with pytest.raises(PluginError, match=r"variant 'flash': supports: found .*, expected None or a reason"):
-        require_supported(Case(problem=problem, variant="flash", target="cpu"))
-
-
 def test_a_build_that_takes_long_is_told_with_its_limit(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -165,8 +130,3 @@ def test_a_build_that_takes_long_is_told_with_its_limit(
         build(case, timeout_s=1)
     told = re.escape(f"harness: build: {case.describe()}, since ") + r"\d\d:\d\d:\d\d, for at most 1 s\n"
     assert re.fullmatch(told, capsys.readouterr().err)
-
-
-def test_of_a_build_that_has_ended_nothing_is_told(tmp_path: Path) -> None:
-    build(example_case(), cache_root=tmp_path)
-    assert not [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]

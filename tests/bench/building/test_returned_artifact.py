@@ -67,13 +67,3 @@ def test_numpy_s_numbers_are_chosen_as_numbers(monkeypatch: pytest.MonkeyPatch, 
     kept = built(monkeypatch, tmp_path, lambda artifact: artifact).chosen
     assert kept == {"tile": 16, "share": 0.5, "is_wide": True, "order": "rows"}
     assert [type(value) for value in kept.values()] == [int, float, bool, str]
-
-
-@pytest.mark.parametrize("chosen", [None, {"tile": (16, 16)}])
-def test_what_no_parameter_can_be_is_not_chosen(
-    chosen: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    kind = type(plugins.variant("numpy-attention"))
-    monkeypatch.setattr(kind, "chosen", lambda self, case: chosen)
-    with pytest.raises(PluginError, match=r"^variant 'numpy-attention' .* cannot say what it chooses"):
-        built(monkeypatch, tmp_path, lambda artifact: artifact)

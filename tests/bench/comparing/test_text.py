@@ -12,7 +12,7 @@ from example_results import example_manifest
 from runs_of_cases import run_of
 
 from harness.bench.comparing.comparison import Comparison, Outcome, compare_tables
-from harness.bench.comparing.text import deciding_commands, headline, power_lines
+from harness.bench.comparing.text import deciding_commands, headline
 from harness.bench.comparing.verdicts import Margins
 from harness.results.run_folder import RunFolder
 from harness.system.status import Status
@@ -46,17 +46,6 @@ def test_the_largest_differences_come_first() -> None:
     assert list(slower_cases["case"]) == ["case000002", "case000003", "case000001"]
 
 
-def test_what_took_turns_says_which_differences_are_found() -> None:
-    run = run_of(np.full(3, 1e-3), np.random.default_rng(1))
-    bounds = {"turn_low": [0.99, 0.98, 0.95], "turn_high": [1.01, 1.02, 1.05]}
-    turns = pd.DataFrame({"case": run["case"], "turn_ratio": 1.0, **bounds})
-    reading, line = power_lines(comparison_of(compare_tables(run, run, turns=turns)[0]))
-    assert "in the same rounds" in reading
-    assert re.findall(r"[\d.]+%", line) == ["6.5%", "3.4%", "11.9%", "8.6%"]
-    assert line.index("by the gate") < line.index("6.5%") < line.index("a difference")
-    assert power_lines(comparison_of(compare_tables(run, run)[0])) == []
-
-
 def ambiguous(folder: Path, made_by: tuple[str, ...] = (), **changes: Any) -> Comparison:
     """Return a comparison of two runs with one ambiguous case, timed in turn with a baseline."""
     manifest = example_manifest().model_copy(update=changes)
@@ -86,11 +75,3 @@ def test_runs_are_made_again_as_they_are_named(
 ) -> None:
     comparison = ambiguous(tmp_path, **{"git_commit": None, **changes})
     assert deciding_commands(comparison) == [f"{expected} --only case=a,b"] * 2
-
-
-def test_runs_in_turn_are_made_again_by_their_command(tmp_path: Path) -> None:
-    made_by = ("harness", "compare", "--revisions", "v1", "HEAD", "experiments/sweep.toml", "--budget", "80")
-    comparison = ambiguous(tmp_path, made_by)
-    assert deciding_commands(comparison) == [
-        "harness compare --revisions v1 HEAD experiments/sweep.toml --budget 80 --only case=a,b"
-    ]

@@ -303,13 +303,6 @@ def test_a_candidate_whose_interval_is_narrow_rests() -> None:
     assert machine.starts[3] == (3, ["a", "wide"])
 
 
-def test_the_peak_is_sampled_once_a_start() -> None:
-    machine = Machine({"a": steady(1e-3)})
-    rounds = machine.timer(starts=3, min_rounds=6).run()
-    assert machine.peaks == len(machine.starts)
-    assert sum(taken.peak.flops is not None for taken in rounds) == len(machine.starts)
-
-
 def test_what_is_found_at_the_end_of_a_start_takes_a_candidate_out() -> None:
     machine = Machine({"a": steady(1e-3), "b": steady(2e-3)})
     machine.ends_wrong = {(1, "b")}

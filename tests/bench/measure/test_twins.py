@@ -1,8 +1,5 @@
 """Twins are not told apart and a planted slowdown is found, by real measurements of this machine."""
 
-import multiprocessing
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pandas
@@ -30,12 +27,6 @@ def test_counting() -> None:
     ]
 
 
-def test_the_experiment_has_two_hundred_twins() -> None:
-    cases = load_experiment(EXPERIMENT).cases()
-    assert sum(case.variant == "twin" for case in cases) == 200
-    assert {case.params["by"] for case in cases if case.variant == "slowed-twin"} == {0.01, 0.03}
-
-
 REFERENCE = Path(__file__).parents[3] / "results" / "reference" / "twins"
 PAGE = Path(__file__).parents[3] / "docs" / "measurement.md"
 
@@ -58,42 +49,19 @@ def require(twins: Count, slowed: list[Count], *, is_busy: bool) -> None:
     assert [count.by for count in slowed if count.share < LEAST_FOUND[is_busy][count.by]] == []
 
 
-@contextmanager
-def core_kept_busy() -> Iterator[None]:
-    process = multiprocessing.get_context("spawn").Process(target=spin, daemon=True)
-    process.start()
-    try:
-        yield
-    finally:
-        process.kill()
-        process.join()
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    yield
-
-
-def spin() -> None:
-    while True:
-        pass
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("beside", [quiet, core_kept_busy])
-def test_twins_are_the_same_and_a_planted_slowdown_is_found(beside, tmp_path: Path) -> None:
-    """On a machine that is otherwise quiet; about a quarter of an hour each."""
+def test_twins_are_the_same_and_a_planted_slowdown_is_found(tmp_path: Path) -> None:
+    """On a machine that is otherwise quiet; about a quarter of an hour."""
     experiment = load_experiment(EXPERIMENT)
-    with beside():
-        summary = run_experiment(
-            experiment,
-            experiment.cases(),
-            out=tmp_path,
-            resume=False,
-            timed=True,
-            observer=PlainObserver(),
-            command=["harness", "run", "experiments/twins.toml"],
-        )
+    summary = run_experiment(
+        experiment,
+        experiment.cases(),
+        out=tmp_path,
+        resume=False,
+        timed=True,
+        observer=PlainObserver(),
+        command=["harness", "run", "experiments/twins.toml"],
+    )
     twins, *slowed = counts(load(summary.folder))
     assert twins.all == 200
-    require(twins, slowed, is_busy=beside is core_kept_busy)
+    require(twins, slowed, is_busy=False)

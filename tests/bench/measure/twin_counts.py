@@ -1,17 +1,8 @@
-"""How often runs of experiments/twins.toml tell twins apart, and how often they find a planted slowdown.
+"""How often runs of experiments/twins.toml tell twins apart, and how often they find a planted slowdown."""
 
-python tests/bench/measure/twin_counts.py results/twins/RUN [RUN …]
-"""
-
-import sys
-from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 import pandas
-
-from harness.results.loading import open_run
-from harness.results.run_folder import tables_of
 
 MOST_TOLD_APART = 0.05
 LEAST_FOUND = {False: {0.01: 0.5, 0.03: 0.9}, True: {0.01: 0.0, 0.03: 0.7}}
@@ -50,17 +41,3 @@ def counts(frame: pandas.DataFrame) -> list[Count]:
             )
         )
     return found
-
-
-def main(runs: Iterable[str]) -> None:
-    frame = tables_of([open_run(Path(run)) for run in runs])
-    for count in counts(frame):
-        print(f"{count.name}: {count.excluding} of {count.all} ({100 * count.share:.1f} %)")
-    compared = frame[frame["variant"].isin(["twin", "slowed-twin"])].copy()
-    compared["width"] = (compared["speedup_high"] - compared["speedup_low"]) / compared["speedup"]
-    columns = ["speedup", "width", "starts", "samples", "load"]
-    print(compared.groupby("params")[columns].mean().round(4).to_string())
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

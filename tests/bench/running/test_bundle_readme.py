@@ -48,41 +48,6 @@ def words_in_bash(line: str) -> list[str]:
     return told.stdout.split("\0")[:-1]
 
 
-def test_it_says_what_the_bundle_holds_and_how_it_is_run(tmp_path: Path) -> None:
-    bundle = bundle_of(tmp_path / "sweep", started="2026-01-02T03:04:05+00:00", source_name="sweep.toml")
-    text = readme(bundle)
-    for line in (
-        "# sweep: a bundle",
-        "- Experiment: sweep (`sweep.toml`)",
-        "- Cases: 2 (1 built, 1 unsupported)",
-        "- Not in it: 1 of `numpy-attention`, unsupported: no such width",
-        "- Targets: `numpy`",
-        f"- Built: 2026-01-02T03:04:05+00:00, with {bundle.index.manifest.python}",
-        f"- Harness: version {bundle.index.manifest.harness_version}, commit `{COMMIT}`",
-    ):
-        assert line in text.splitlines()
-    assert commands(text) == [
-        f"git checkout {COMMIT}",
-        "pip install --no-deps .",
-        "pip install -r ./sweep/requirements.txt",
-        "harness check --bundle ./sweep",
-        "harness run --bundle ./sweep",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("told", "words"),
-    [
-        ({"git_commit": None}, "of no known commit: ask"),
-        ({"git_dirty": True}, f"commit `{COMMIT}`; files differed from it: ask"),
-    ],
-)
-def test_it_says_where_no_commit_is_the_code(tmp_path: Path, told: dict[str, Any], words: str) -> None:
-    text = readme(bundle_of(tmp_path, **told))
-    assert words in text
-    assert any(line.startswith("git checkout") for line in commands(text)) == ("git_commit" not in told)
-
-
 def test_names_are_quoted(tmp_path: Path) -> None:
     told = {
         "question": "<b>why</b>\x1b[2J?",

@@ -10,8 +10,6 @@ from harness.bench.running.forecast import Durations, Forecast, what_is_emulated
 from harness.bench.running.time_spent import BUILD, CHECK, START_UP, TimeSpent
 from harness.experiment.experiment import Experiment
 
-MATRICES = [(193, 3.3), (100, 1.4), (96, 1.8), (120, 2.6), (91, 2.7), (903, 12), (257, 5), (450, 6)]
-"""Cases of shipped matrices and their minutes on two free cores, as `docs/ci/README.md` has them."""
 EXPERIMENT = {
     "name": "tiny",
     "question": "How long?",
@@ -74,12 +72,6 @@ def test_the_first_cases_correct_a_forecast_that_is_far_off() -> None:
     assert long.correction(40, 250.0) == "about 17 min more: 40 of 200 cases took 250 s"
     assert long.correction(40, 20.0) == "about 80 s more: 40 of 200 cases took 20 s"
     assert long.correction(200, 900.0) is None
-
-
-@pytest.mark.parametrize(("cases", "minutes"), MATRICES)
-def test_matrices_take_about_what_the_docs_say(cases: int, minutes: float) -> None:
-    usual = Forecast(cases, 0, 0.0, 2, (), "a", Durations())
-    assert 0.5 < usual.seconds / (60 * minutes) < 1.5
 
 
 def test_what_the_emulator_is_not_asked_for_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

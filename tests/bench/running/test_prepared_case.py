@@ -1,7 +1,5 @@
 """A case that is prepared once and started again and again, in this process."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -82,15 +80,3 @@ def test_work_that_is_left_for_later_is_found(
     monkeypatch.setattr(started.call, "run", lambda: None)
     monkeypatch.setattr(started.call, "outputs", compute_and_read)
     assert not verified(started, 0)
-
-
-def test_files_that_have_changed_are_not_prepared(prepared: PreparedCase, tmp_path: Path) -> None:
-    import shutil
-
-    from harness.system.errors import HarnessError
-
-    folder = tmp_path / "changed"
-    shutil.copytree(prepared.folder, folder)
-    next(folder.glob("*.o")).write_bytes(b"other code")
-    with pytest.raises(HarnessError, match="build it again"):
-        PreparedCase.read(folder, CASE, "normal", 3, tmp_path / "expected.npy")

@@ -50,13 +50,6 @@ def test_plain_lines_tell_the_outcome_of_each_case() -> None:
     ]
 
 
-def test_another_parameter_set_of_the_baseline_has_a_speedup_and_the_baseline_itself_has_none() -> None:
-    case = example_case()
-    row = passed(case, example_case("segfault"))
-    assert "2.00× numpy-attention" in result_line(case, row.model_copy(update={"baseline": case.variant}))
-    assert "×" not in result_line(case, passed(case, case))
-
-
 def test_a_long_reason_is_cut_in_the_line_of_its_case() -> None:
     case = example_case("segfault")
     reason = f"error: {'x' * 300}\n  more (log: logs/1.log)"
@@ -82,17 +75,6 @@ def test_a_reason_is_told_once_and_not_before_a_report_unless_the_run_has_not_co
     text = stream.getvalue()
     assert text.count("SIGSEGV (log") == text.count("rerun: ") == told - 1
     assert (" and 2 more cases" in text) is (told == 2)
-
-
-def test_a_kept_row_counts_and_says_so() -> None:
-    stream = io.StringIO()
-    observer = PlainObserver(stream)
-    case = example_case("build-only")
-    observer.planned(1)
-    observer.kept(case, ROWS.success(CaseRecord(case), Status.BUILT))
-    assert stream.getvalue().splitlines()[-1] == (
-        "[1/1] built          build-only · numpy · b1 h2 s16 d8 f32 full  (kept)"
-    )
 
 
 def test_a_terminal_shows_failures_and_counts() -> None:

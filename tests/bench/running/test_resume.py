@@ -142,9 +142,10 @@ def test_a_resumed_run_says_what_the_cases_without_a_row_will_take(
 def test_a_check_that_goes_on_with_times_says_what_these_take(tmp_path: Path) -> None:
     run(experiment(), tmp_path, timed=False)
     observer = Quiet()
-    run(experiment(), tmp_path, observer, resume=True)
+    timed = run(experiment(), tmp_path, observer, resume=True)
     (line,) = [line for line in observer.messages if "to build and check" in line]
     assert ": 2 cases to build and check, 1 group timed" in line
+    assert None not in [row.time_s for row in timed.results[:2]]
 
 
 def test_nothing_is_done_again_when_nothing_has_changed(finished: RunSummary, tmp_path: Path) -> None:
@@ -155,17 +156,6 @@ def test_nothing_is_done_again_when_nothing_has_changed(finished: RunSummary, tm
     assert journaled(finished.folder) == before
     assert sorted(observer.kept_cases) == sorted(row.variant for row in summary.results)
     assert len(RunFolder.open(finished.folder).rounds()) == 4
-
-
-@pytest.mark.sweep
-def test_a_changed_baseline_has_all_that_is_compared_with_it_timed_again(
-    finished: RunSummary, tmp_path: Path
-) -> None:
-    before = journaled(finished.folder)
-    baseline, compared = (row.case for row in finished.results[:2])
-    change_key(finished.folder, baseline)
-    run(experiment(), tmp_path, resume=True)
-    assert journaled(finished.folder) == [*before, baseline, compared]
 
 
 def change_baseline_key(folder: Path, case: str) -> None:
@@ -346,15 +336,6 @@ def test_a_row_that_is_compared_with_a_baseline_that_has_failed_since_is_timed_a
     written = journaled(finished.folder)
     run(experiment(), tmp_path, resume=True)
     assert journaled(finished.folder) == written
-
-
-@pytest.mark.sweep
-def test_a_check_is_not_enough_for_a_run_with_times(tmp_path: Path) -> None:
-    checked = run(experiment(), tmp_path, timed=False)
-    assert [row.time_s for row in checked.results[:2]] == [None, None]
-    timed = run(experiment(), tmp_path, resume=True)
-    assert timed.folder == checked.folder
-    assert None not in [row.time_s for row in timed.results[:2]]
 
 
 def test_a_run_that_goes_on_is_not_resumed_by_another(tmp_path: Path) -> None:

@@ -227,24 +227,12 @@ def test_nothing_is_compared_with_a_baseline_that_was_wrong_in_the_end(tmp_path:
     assert (right.baseline, right.speedup) == (None, None)
 
 
-@pytest.mark.parametrize(
-    ("variant", "why"),
-    [
-        pytest.param("overflows", "wrong: error inf, ", id="overflows"),
-        pytest.param("raises", "crashed: RuntimeError: the launch was refused", marks=pytest.mark.sweep),
-        pytest.param("hang", "timed-out: no answer within the limit of 1 s", marks=pytest.mark.sweep),
-        pytest.param("build-error", "build-failed: error: 'linalg.generic' op", marks=pytest.mark.sweep),
-    ],
-)
-def test_nothing_is_compared_with_a_baseline_that_has_not_passed_its_check(
-    tmp_path: Path, variant: str, why: str
-) -> None:
+def test_nothing_is_compared_with_a_baseline_that_has_not_passed_its_check(tmp_path: Path) -> None:
     """Also with one whose output is right for the inputs of timing."""
     experiment = example_experiment(
-        [variant, "numpy-attention"],
-        baseline=variant,
+        ["overflows", "numpy-attention"],
+        baseline="overflows",
         check={"distributions": ["normal", "large-logits"]},
-        limits={"run_timeout_s": 1.0},
     )
     observer = Quiet()
     failed, right = run(experiment, tmp_path, observer).results
@@ -254,7 +242,7 @@ def test_nothing_is_compared_with_a_baseline_that_has_not_passed_its_check(
     told = f"no comparison with {experiment.cases()[0].describe()}: the baseline is {failed.status}"
     compared = [line for line in observer.messages if line.startswith("no comparison")]
     assert compared == [told]
-    assert f"{failed.status}: {failed.reason}".startswith(why)
+    assert f"{failed.status}: {failed.reason}".startswith("wrong: error inf, ")
 
 
 def test_the_log_of_a_failure_is_kept(sweep: RunSummary) -> None:

@@ -1,18 +1,14 @@
 """Tables of problems with checks and timing of their own, in one run."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from bench.running.test_runner import Quiet, run
 from example_cases import example_experiment
 
 from harness.bench.running.context import RunSettings
-from harness.bench.running.expectations import save_expectation
 from harness.bench.running.runner import together
-from harness.bench.workers.process import WorkerProcess
 from harness.problem.case import Case
-from harness.problem.changing_inputs import TURNED
 from harness.system.status import Status
 
 pytestmark = pytest.mark.usefixtures("example_plugin")
@@ -66,27 +62,3 @@ def test_groups_that_are_timed_go_alone_and_others_together() -> None:
     assert list(together(groups, Context(of_the_last))) == [cases[:4], cases[4:]]  # type: ignore[arg-type]
     of_the_second = {case.id for case in groups[1]}
     assert list(together(groups, Context(of_the_second))) == groups  # type: ignore[arg-type]
-
-
-@pytest.mark.sweep
-def test_what_is_expected_of_a_problem_is_computed_once_for_groups_side_by_side(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[tuple[int, int]] = []
-    request = WorkerProcess.request
-
-    def noting(worker: WorkerProcess, asking: Any, *arguments: object) -> object:
-        if getattr(asking, "func", None) is save_expectation:
-            asked.append((asking.keywords["problem"].seq_q, asking.keywords["number"]))
-        return request(worker, asking, *arguments)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(WorkerProcess, "request", noting)
-    groups = example_experiment(
-        ["numpy-attention"],
-        problem={"heads": 1, "head_dim": 8, "seq": (8, 12)},
-        target={"numpy": {"threads": (1, 2)}},
-    )
-    summary = run(groups, tmp_path, timed=False)
-    assert [row.status for row in summary.results] == [Status.PASSED] * 4
-    assert asked == [(8, 0), (8, TURNED), (12, 0), (12, TURNED)]
-    assert not (summary.folder / ".expectations").exists()

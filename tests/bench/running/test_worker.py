@@ -140,13 +140,6 @@ def test_an_exception_is_told_and_the_worker_lives_on(worker: WorkerProcess) -> 
     assert worker.request(partial(key_request, case=example_case()), LIMIT_S).device.startswith("NumPy")
 
 
-def test_a_request_that_takes_too_long_ends_the_worker(worker: WorkerProcess) -> None:
-    worker.request(partial(key_request, case=example_case()), LIMIT_S)
-    failure = failure_of(worker, partial(build_request, case=example_case("hang-build")), timeout_s=0.2)
-    assert (failure.status, failure.reason) == (Status.TIMED_OUT, "no answer within the limit of 0.2 s")
-    assert not worker.alive
-
-
 def test_a_worker_that_is_killed_from_outside_says_so(worker: WorkerProcess) -> None:
     number = signal.SIGKILL
     worker.request(partial(key_request, case=example_case()), LIMIT_S)

@@ -21,12 +21,6 @@ from harness.system.status import Status
         ),
         (
             -signal.SIGABRT,
-            "libc++abi: terminating due to uncaught exception of type std::bad_alloc\n",
-            Status.OUT_OF_MEMORY,
-            "out of memory: libc++abi: terminating due to uncaught exception of type std::bad_alloc",
-        ),
-        (
-            -signal.SIGABRT,
             "LLVM ERROR: out of memory\nAllocation failed\n",
             Status.OUT_OF_MEMORY,
             "out of memory: LLVM ERROR: out of memory",
@@ -38,7 +32,6 @@ from harness.system.status import Status
             Status.OUT_OF_MEMORY,
             "out of memory: numpy._core._exceptions._ArrayMemoryError: Unable to allocate 8. TiB",
         ),
-        (1, "loading\nMemoryError\n", Status.OUT_OF_MEMORY, "out of memory: MemoryError"),
         (
             -signal.SIGABRT,
             "note: falls back on MemoryError\nnote: no bad_alloc so far\n",

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import harness
-from harness.bench.workers.import_path import IMPORT_PATH, import_environment, take_import_path
+from harness.bench.workers.import_path import IMPORT_PATH, take_import_path
 
 SHADOWS = ("types", "signal", "random", "queue", "secrets")
 """Modules that a file beside a script may be called like."""
@@ -70,36 +69,9 @@ def test_files_that_are_named_like_python_s_own_modules_hide_none_in_a_worker(tm
     assert told(tmp_path, own, first=later, options=("-P",))[1] == str(own / "told.py")
 
 
-@pytest.mark.sweep
-def test_this_package_is_the_parent_s_also_where_it_has_left_the_path(tmp_path: Path) -> None:
-    copy = tmp_path / "copy"
-    shutil.copytree(PACKAGE / "harness", copy / "harness", ignore=shutil.ignore_patterns("__pycache__"))
-    (copy / "harness/bench/workers/marked.py").write_text(TELLS)
-    first = f"sys.path.insert(0, {str(copy)!r}); import harness; sys.path.remove({str(copy)!r})"
-    script = (
-        f"import sys\n{first}\nfrom harness.bench.workers.process import WorkerProcess\n"
-        "with WorkerProcess(modules=['harness.bench.workers.marked']) as worker:\n    worker.pid\n"
-    )
-    environment = {**os.environ, "TOLD": str(tmp_path / "told.txt"), "PYTHONPATH": str(PACKAGE)}
-    environment["HARNESS_CACHE_DIR"] = str(tmp_path / "cache")
-    subprocess.run([sys.executable, "-c", script], env=environment, check=True)
-    assert (tmp_path / "told.txt").read_text().split() == [str(copy / "harness/bench/workers/marked.py")]
-
-
 def test_the_folders_of_a_worker_follow_python_s_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     standard = os.path.dirname(os.__file__)
     monkeypatch.setenv(IMPORT_PATH, json.dumps(["/own", standard, "/added", "/site"]))
     monkeypatch.setattr(sys, "path", ["/asked", standard, "/site", "/own"])
     take_import_path()
     assert sys.path == [standard, "/own", "/added", "/site", "/asked"]
-
-
-def test_a_deleted_folder_is_no_place_to_import_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    monkeypatch.chdir(gone)
-    gone.rmdir()
-    monkeypatch.setattr(sys, "path", ["", str(tmp_path), str(tmp_path / "nowhere")])
-    monkeypatch.setattr(harness, "IMPORTED_IN", None)
-    monkeypatch.setenv("PYTHONPATH", "")
-    assert json.loads(import_environment()[IMPORT_PATH]) == [str(tmp_path)]

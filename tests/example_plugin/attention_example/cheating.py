@@ -55,23 +55,6 @@ class SaysMilliseconds(Cheating):
             return Sample(seconds=taken.seconds * 1e3, calls=taken.calls)
 
 
-class ComputesWhenRead(Cheating):
-    """Leaves the product with V to whoever reads the output."""
-
-    name = "computes-when-read"
-
-    class Call(NumpyCall):
-        weights: np.ndarray | None = None
-
-        def run(self) -> None:
-            scores = self.problem.scale * (self.inputs.q @ self.inputs.k.swapaxes(-1, -2))
-            weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-            self.weights = weights / weights.sum(axis=-1, keepdims=True)
-
-        def output(self) -> np.ndarray:
-            return np.matmul(self.weights, self.inputs.v)
-
-
 class ReadsSlowly(Cheating):
     """Leaves all to whoever reads the output, with inputs of its own."""
 
@@ -91,7 +74,6 @@ CALLS: dict[str, type[NumpyCall]] = {
     for variant in (
         Caches,
         SaysMilliseconds,
-        ComputesWhenRead,
         ReadsSlowly,
     )
 }
