@@ -95,21 +95,6 @@ def test_without_columns_values_stand_across(write_run: WriteRun) -> None:
     assert "('" not in latex
 
 
-def test_groups_of_rows_and_of_columns_have_rules(write_run: WriteRun) -> None:
-    results = [
-        row for dtype in ("f32", "f16") for mask in ("full", "causal") for row in rows(dtype=dtype, mask=mask)
-    ]
-    _, folder = ask(write_run, results, "mask,variant by dtype,seq", "--values", "gflops")
-    lines = written(folder, "tex").splitlines()
-    begin = lines.index(r"\begin{tabular}{llrrrrrr}")
-    assert lines[begin + 2] == r" &  & \multicolumn{6}{c}{throughput (GFLOP/s)} \\"
-    assert lines[begin + 3] == r"\cmidrule(lr){3-8}"
-    assert lines[begin + 4] == r" & dtype & \multicolumn{3}{c}{f32} & \multicolumn{3}{c}{f16} \\"
-    assert lines[begin + 5] == r"\cmidrule(lr){3-5} \cmidrule(lr){6-8}"
-    assert sum(r"\multirow[t]{2}{*}" in line for line in lines) == 2
-    assert lines.count(r"\cmidrule{1-8}") == 1
-
-
 def test_a_condition_narrows_rows_down(write_run: WriteRun, capsys: pytest.CaptureFixture[str]) -> None:
     results = [row for mask in ("full", "causal") for row in rows(mask=mask)]
     assert ask(write_run, results, "variant by seq")[0] == 2
@@ -158,16 +143,3 @@ def test_what_no_table_can_be_is_one_line(
 def test_options_of_a_table_need_one(capsys: pytest.CaptureFixture[str], option: str) -> None:
     assert main(["report", "x", option, "seq"]) == 2
     assert f"{option}: found no --table" in capsys.readouterr().err
-
-
-def test_names_from_elsewhere_are_no_formula_and_leave_no_folder(write_run: WriteRun) -> None:
-    results = [make_result("=cmd|x", params={"../up": 1}, time_s=1.0)]
-    status, folder = ask(write_run, results, "param.../up,variant")
-    assert status == 0
-    (file,) = folder.glob("*.csv")
-    assert "'=cmd|x" in file.read_text()
-
-
-def test_a_value_that_is_asked_for_twice_stands_once(write_run: WriteRun) -> None:
-    _, folder = ask(write_run, rows(), "variant by seq", "--values", "gflops,throughput")
-    assert written(folder, "md").count("throughput (GFLOP/s)") == 1

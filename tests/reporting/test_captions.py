@@ -39,12 +39,6 @@ def test_the_code_of_plugins_is_named_and_that_it_changed() -> None:
     )
 
 
-def test_lengths_that_share_a_row_are_named() -> None:
-    frame = prepare(results_frame([make_result(seq=seq, build_s=1.0) for seq in (256, 512)]))
-    assert "seq" not in figure_caption(frame, [MANIFEST])
-    assert "; seq 256, 512; batch 1." in figure_caption(frame, [MANIFEST], says_lengths=True)
-
-
 def test_what_differs_is_listed_and_many_values_become_a_range() -> None:
     rows = [
         make_result(batch=batch, device=f"CPU {batch % 2}", case=f"{batch}") for batch in (1, 2, 4, 8, 16)

@@ -7,22 +7,13 @@ from pathlib import Path
 
 import pytest
 from synthetic_results import RESULTS, WriteRun, make_result
+from test_redrawing import EDITED
 
 from harness.__main__ import main
 from harness.reporting.explaining import explain
-from harness.reporting.figures import origin as origins
 from harness.reporting.figures.base import FORMATS
 from harness.reporting.report import redraw
 
-EXPERIMENT = """
-name = "seq_sweep"
-question = "How fast?"
-variants = ["flash"]
-[problem]
-seq = 256
-heads = 16
-head_dim = 64
-"""
 SETTINGS = ["style=bars", 'names.flash=our (own) \\ "x"', "where=seq <= 512", "size=[7, 4]"]
 
 
@@ -66,7 +57,7 @@ def test_the_last_line_takes_back_what_an_edited_experiment_had_taken_back(
     own = "title = 'Kept', style = 'bars', names = { flash = 'ours' }"
     folder = write_run(RESULTS, f"[figures]\nthroughput = {{ {own} }}\n")
     edited = tmp_path / "edited.toml"
-    edited.write_text(EXPERIMENT + "[figures]\nthroughput = { title = 'Edited' }\n")
+    edited.write_text(EDITED + "throughput = { title = 'Edited' }\n")
     assert main(["report", str(folder), "--experiment", str(edited), "--format", "svg"]) == 0
     file = folder / "report" / "throughput.svg"
     before = file.read_bytes()
@@ -103,14 +94,6 @@ def test_a_run_that_has_changed_says_so(write_run: WriteRun) -> None:
     (folder / "manifest.json").write_text((folder / "manifest.json").read_text() + "\n")
     lines = list(explain(file, []))
     assert any("gone on with, or changed, since" in line for line in lines)
-
-
-def test_many_rows_are_counted_instead_of_listed(
-    write_run: WriteRun, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(origins, "MOST_ROWS", 2)
-    said = explained(drawn(write_run(RESULTS)))
-    assert said["rows"].startswith("3, more than the")
 
 
 def test_merged_runs_are_all_named_with_their_labels(write_run: WriteRun, tmp_path: Path) -> None:

@@ -41,11 +41,6 @@ def test_unsupported_cases_of_one_reason_become_one_entry_after_the_failures() -
     assert (second.what, second.reason, second.rerun) == ("torch · cpu · 2 cases", "install it", None)
 
 
-def test_a_reason_of_several_lines_becomes_one() -> None:
-    (failure,) = failures(make_result(status=Status.BUILD_FAILED, reason="error:\n  bad op"))
-    assert failure.reason == "error: bad op"
-
-
 def test_the_terminal_prints_square_brackets_as_they_are() -> None:
     console = Console(file=io.StringIO(), width=40)
     reason = "needs mma.sync[m16n8k16]"

@@ -39,11 +39,6 @@ class Falsifier(Figure):
         return Drawing()
 
 
-class Failing(Falsifier):
-    def draw(self, frame: pd.DataFrame, settings: Any, caption: str) -> Drawing:
-        raise FileNotFoundError(2, "No such file", "data.csv")
-
-
 def use(monkeypatch: pytest.MonkeyPatch, *figures: Figure) -> None:
     """Have these figures of plugins drawn, and then some of the harness's own."""
     load, own = plugins.load, {figure.name: figure for figure in figures}
@@ -71,12 +66,3 @@ def test_what_a_figure_does_to_its_rows_is_nowhere_else(
     assert {"speedup.svg", "speedup.dat", "results.csv"} <= set(without)
     use(monkeypatch, Falsifier())
     assert written(folder, monkeypatch) == without
-
-
-def test_a_figure_that_raises_costs_that_figure(write_run: WriteRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    use(monkeypatch, Failing())
-    paths = report.make_report([write_run(ROWS)], formats=("svg",))
-    reason = "FileNotFoundError: [Errno 2] No such file: 'data.csv'"
-    assert paths.skipped == {Falsifier.name: reason}
-    assert paths.notes == (f"figure {Falsifier.name} not drawn: {reason}",)
-    assert list(paths.figures) == ["speedup"]

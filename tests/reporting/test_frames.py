@@ -2,7 +2,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from synthetic_results import make_result, sweep_results
+from synthetic_results import make_result
 
 from harness.reporting.frames import (
     describe_problem,
@@ -10,10 +10,7 @@ from harness.reporting.frames import (
     prepare,
     records,
     runs_must_be_told_apart,
-    select_variants,
-    several_values,
     sort_rows,
-    variant_of_labels,
 )
 from harness.results.frame import results_frame
 from harness.results.result import Result
@@ -82,18 +79,6 @@ def test_runs_that_complete_each_other_make_one_series() -> None:
     assert labels_in(frame) == ["flash"]
 
 
-def test_a_subset_keeps_the_order_of_the_whole() -> None:
-    frame = prepare(results_frame(sweep_results()), ("torch", "naive", "flash"))
-    subset = select_variants(frame, ["flash", "naive tile_kv=128", "torch"])
-    assert labels_in(subset) == ["torch", "naive tile_kv=128", "flash"]
-    assert list(subset["label"].cat.categories) == list(frame["label"].cat.categories)
-
-
-def test_each_label_knows_its_variant() -> None:
-    tiles = [make_result("naive", params={"tile_kv": tile}) for tile in (64, 128)]
-    assert variant_of_labels(frame_of(*tiles)) == {"naive tile_kv=64": "naive", "naive tile_kv=128": "naive"}
-
-
 def test_rows_are_sorted_by_numbers_not_by_text_and_full_before_causal() -> None:
     rows = [make_result(seq=seq, mask=mask) for seq in (1024, 256, 4096) for mask in ("causal", "full")]
     sorted_rows = records(sort_rows(frame_of(*rows)))
@@ -131,21 +116,6 @@ def test_different_problems_are_called_differently(column: str) -> None:
     assert max(map(len, names)) < 120
 
 
-def test_runs_are_called_what_a_person_calls_them() -> None:
-    rows = [make_result(run="monday"), make_result(run="tuesday")]
-    labels = {("seq_sweep", "monday"): "before", ("seq_sweep", "tuesday"): "after"}
-    assert labels_in(prepare(results_frame(rows), run_labels=labels)) == ["flash (before)", "flash (after)"]
-
-
 def test_a_baseline_whose_row_is_missing_is_called_by_its_variant() -> None:
     frame = frame_of(make_result("flash", 512, baseline="unfused", baseline_case="lost"))
     assert frame["baseline_label"].tolist() == ["unfused"]
-
-
-def test_rows_that_agree_elsewhere_may_differ_in_a_column() -> None:
-    frame = pd.DataFrame({"a": ["x", "x", "y"], "b": [1.0, None, None], "c": [1, 1, 2]})
-    assert several_values(frame, ["a"], "b")
-    assert not several_values(frame, ["a"], "c")
-    assert not several_values(frame, ["a", "b"], "c")
-    assert several_values(frame, [], "c")
-    assert not several_values(frame[:1], [], "c")

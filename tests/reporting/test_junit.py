@@ -56,12 +56,6 @@ def test_a_failure_gives_reason_and_rerun_command(tmp_path: Path) -> None:
     assert failure.text == "error 3.0\nrow 7\nrerun: harness check x"
 
 
-def test_an_unsupported_case_is_skipped_with_its_reason(tmp_path: Path) -> None:
-    row = failed_result(status=Status.UNSUPPORTED, reason="install attention-harness[baselines]")
-    skipped = outcome(suite_of([row], tmp_path / "junit.xml"))
-    assert (skipped.tag, skipped.get("message")) == ("skipped", "install attention-harness[baselines]")
-
-
 def test_a_case_that_is_to_be_supported_or_checked_fails(tmp_path: Path) -> None:
     row = failed_result(status=Status.UNSUPPORTED, variant="torch", reason="install it")
     for demands in (Demands(["torch"]), Demands(is_strict=True)):

@@ -7,16 +7,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-from sweeps import sweep
 from synthetic_results import RESULTS, WriteRun, make_result
 
 import harness
 import harness.reporting
 from harness.__main__ import main
-from harness.reporting.drawing import Drawn
 from harness.reporting.report import ReportPaths, make_report
 from harness.reporting.runs import read_runs
-from harness.reporting.summary_text import figures_markdown
 from harness.results.archive import write_archive
 from harness.results.result import Result
 from harness.results.run_folder import RunFolder
@@ -127,13 +124,10 @@ def test_a_peak_that_could_not_be_measured_is_a_line_of_the_report(write_run: Wr
 BAD_FIGURES = {
     'throughput = { x = "sequ" }': "figures.throughput.x: Input should be 'seq', ",
     'throughput = { title = "$\\\\frac{1$" }': r"figure throughput not drawn: ValueError: \frac{1",
-    'throughput = { variants = ["flsh"] }': "no row has what variants and where ask for",
-    'speedup = { baseline = "torch" }': "figures.speedup.baseline: found 'torch', expected one of",
-    "nonsense = {}": "unknown figure 'nonsense'",
 }
 
 
-@pytest.mark.parametrize("figure", sweep(BAD_FIGURES, but=list(BAD_FIGURES)[:2]))
+@pytest.mark.parametrize("figure", BAD_FIGURES)
 def test_a_figure_that_cannot_be_drawn_is_a_line_and_the_rest_is_there(
     write_run: WriteRun, figure: str
 ) -> None:
@@ -167,7 +161,7 @@ def test_copies_of_a_run_keep_all_their_rows_and_are_told_apart(write_run: Write
 
 
 @pytest.mark.parametrize("by_row", [False, True])
-@pytest.mark.parametrize("label", sweep(["[old]", "[/x]", ":smile:"], but=["[/x]"]))
+@pytest.mark.parametrize("label", ["[/x]", ":smile:"])
 def test_a_label_is_shown_letter_by_letter(
     write_run: WriteRun,
     tmp_path: Path,
@@ -204,11 +198,6 @@ def test_captions_speak_of_rates_where_a_figure_shows_them(write_run: WriteRun) 
     assert len(captions) == 3
 
 
-def test_no_folder_at_all_is_refused() -> None:
-    with pytest.raises(InputError, match="no results folder given"):
-        make_report([])
-
-
 def test_a_run_without_rows_is_refused(write_run: WriteRun) -> None:
     with pytest.raises(InputError, match="no case has finished yet"):
         make_report([write_run([])])
@@ -225,14 +214,6 @@ def test_names_from_elsewhere_begin_no_tag_and_no_formula(write_run: WriteRun) -
     assert "rerun: `` harness `x` ``" in text
     rows = paths.results_csv.read_text().splitlines()
     assert not any(cell.startswith("=") for row in rows for cell in row.split(","))
-
-
-def test_captions_of_figures_are_no_markup_in_the_text() -> None:
-    """Devices and other words of runs stand in them."""
-    drawn = Drawn(
-        files={"matrix": (Path("matrix.png"),)}, captions={"matrix": "<img src=x> [a](http://b) 1 thread."}
-    )
-    assert "*matrix*: &lt;img src=x&gt; [a]\\(http://b) 1 thread." in figures_markdown(drawn)
 
 
 def test_rows_of_the_same_code_by_other_names_or_parameters_are_told(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-from synthetic_results import RESULTS, WriteRun, make_result
+from synthetic_results import WriteRun, make_result
 
 from harness.reporting import report
 from harness.reporting.panel_tables import panel_tables
@@ -150,12 +150,3 @@ def printed(results: list[Result], write_run: WriteRun, width: int = 150, *, by_
     stream, runs = io.StringIO(), read_runs([write_run(results)])
     print_tables(runs, panel_tables(runs.frame), Console(file=stream, width=width), by_row=by_row)
     return stream.getvalue()
-
-
-def test_the_terminal_shows_the_table_then_the_failures(write_run: WriteRun) -> None:
-    text = printed(RESULTS, write_run)
-    assert (
-        text.index("seq_sweep · cpu")
-        < text.index("unfused")
-        < text.index("rerun: harness run --only case=9f")
-    )

@@ -66,16 +66,6 @@ def test_long_form_of_a_part_of_a_table(run: Path) -> None:
     assert len(samples) == 2 * STARTS * ROUNDS
 
 
-def test_seaborn_takes_the_long_form(run: Path) -> None:
-    import seaborn
-
-    grid = seaborn.relplot(harness.tidy(run), x="seq_kv", y="time_s", hue="variant", kind="line")
-    try:
-        assert {text.get_text() for text in grid.legend.get_texts()} >= {"flash", "unfused"}
-    finally:
-        pyplot.close("all")
-
-
 @pytest.mark.parametrize("found", [5, pd.DataFrame({"case": ["a"]})])
 def test_what_is_no_run_is_refused(found: Any) -> None:
     with pytest.raises(InputError, match=r"^run: found .*, expected "):

@@ -107,11 +107,6 @@ def test_what_is_known_of_gpu_code_stands_in_the_table_of_emulated_and_built_row
     )
 
 
-def test_a_summary_of_the_first_rows_counts_the_others() -> None:
-    summary = summarize(prepare(results_frame(make_result(seq=seq) for seq in (1, 2, 3))), most_rows=2)
-    assert (len(summary.rows), summary.hidden) == (2, 1)
-
-
 def test_a_scale_of_its_own_is_a_column_beside_the_head_dim() -> None:
     usual = [make_result(head_dim=width) for width in (16, 64)]
     assert "scale" not in summarize(prepare(results_frame(usual))).headers

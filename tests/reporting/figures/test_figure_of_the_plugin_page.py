@@ -10,7 +10,7 @@ from matplotlib.figure import Figure as Drawing
 from synthetic_results import example_manifest, make_result
 
 from harness.reporting.captions import figure_caption
-from harness.reporting.figures.base import Figure, NothingToDraw
+from harness.reporting.figures.base import Figure
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
 
@@ -60,9 +60,3 @@ def test_it_heeds_the_settings_that_all_figures_have(figure: Figure) -> None:
     (axes,) = drawing.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["one"]
     assert not any(text.get_text() for text in drawing.texts if text.get_gid() == "caption")
-
-
-def test_it_says_nothing_of_rates_and_draws_nothing_without_build_times(figure: Figure) -> None:
-    assert not figure.shows_rates
-    with pytest.raises(NothingToDraw):
-        drawing_of(figure, prepare(results_frame([make_result(build_s=None)])))

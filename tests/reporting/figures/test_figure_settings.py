@@ -24,11 +24,6 @@ def error_of(figure: Figure, values: dict[str, Any]) -> str:
     return str(caught.value)
 
 
-def test_an_unknown_value_names_key_value_and_choices() -> None:
-    message = error_of(Throughput(), {"x": "sequ"})
-    assert message.startswith("figures.throughput.x: Input should be 'seq', 'seq_q', 'seq_kv'")
-
-
 def test_an_unknown_panel_is_refused() -> None:
     assert error_of(Throughput(), {"panels": ["head"]}).startswith("figures.throughput.panels")
 
@@ -67,12 +62,6 @@ def test_size_names_and_caption_can_be_chosen(figure: Figure, sweep: pd.DataFram
     labels = [*legend, *(tick.get_text() for tick in drawing.axes[0].get_yticklabels())]
     assert "Ours tile_kv=64" in labels
     assert "naive tile_kv=64" not in labels
-
-
-def test_rows_can_be_chosen_by_their_problem(sweep: pd.DataFrame) -> None:
-    settings = parse_settings(Throughput(), {"where": "seq <= 1024 and mask == 'causal' and head_dim == 64"})
-    (axes,) = Throughput().draw(sweep, settings, "").axes
-    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["256", "512", "1024"]
 
 
 FORMS: dict[str, dict[str, Any]] = {

@@ -9,7 +9,7 @@ from drawings import draw_frame, frame_of, words
 from matplotlib.figure import Figure as Drawing
 from synthetic_results import make_result
 
-from harness.reporting.figures.base import NothingToDraw, Unreadable
+from harness.reporting.figures.base import Unreadable
 from harness.reporting.figures.matrix import (
     FAILED_LOOK,
     LEAST_SIZE,
@@ -18,8 +18,6 @@ from harness.reporting.figures.matrix import (
     cell_look,
     cell_text,
 )
-from harness.reporting.frames import prepare
-from harness.results.frame import results_frame
 from harness.results.result import Result
 from harness.system.status import FAILURES, Status
 
@@ -54,12 +52,6 @@ def test_other_statuses_have_looks_of_their_own() -> None:
     looks = [cell_look(Counter({status: 1})) for status in Status if status not in FAILURES]
     assert len(set(looks)) == 4
     assert FAILED_LOOK[0] not in {color for color, _ in looks}
-
-
-def test_unsupported_cases_do_not_hide_what_was_checked() -> None:
-    assert cell_look(Counter({Status.PASSED: 1, Status.UNSUPPORTED: 9})) == cell_look(
-        Counter({Status.PASSED: 1})
-    )
 
 
 def draw(frame: pd.DataFrame, **settings: Any) -> Drawing:
@@ -120,11 +112,6 @@ def test_forms_are_counted_together_where_each_would_be_too_many() -> None:
     (axes,) = drawing.axes
     assert len(axes.get_xticklabels()) == 5
     assert cells(drawing) == ["63 ✓"] * 5
-
-
-def test_no_results_give_the_reason() -> None:
-    with pytest.raises(NothingToDraw, match="no case has a result"):
-        draw(prepare(results_frame([])))
 
 
 def test_too_many_targets_are_refused() -> None:

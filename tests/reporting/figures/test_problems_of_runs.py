@@ -100,9 +100,3 @@ def test_tables_of_swept_axes_of_a_bias_have_different_headings() -> None:
     rows = [row("one", seq=seq, bias=True, bias_axes=axes) for axes in (None, "bhqk") for seq in (64, 128)]
     titles = [table.title for table in panel_tables(prepare(results_frame(rows)))]
     assert [title.partition(", ")[0] for title in titles] == ["bias axes bhqk", "bias axes hqk"]
-
-
-def test_a_table_of_other_queries_than_keys_says_which_length() -> None:
-    rows = [row("one", seq_q=seq, seq_kv=512) for seq in (1, 256)]
-    (table,) = panel_tables(merged(*rows))
-    assert table.title.startswith("by query sequence length, ")

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure as Drawing
 from synthetic_results import WriteRun, make_result
 
 from harness.experiment.figure_settings import parse_settings
-from harness.reporting.figures.published_overlay import NONE_MATCHES, looks_of_published
+from harness.reporting.figures.published_overlay import NONE_MATCHES
 from harness.reporting.figures.throughput import Throughput
 from harness.reporting.frames import prepare
 from harness.reporting.latex import plot_data
@@ -113,22 +113,9 @@ def test_bars_are_white_and_hatched_unlike_measured_ones() -> None:
     assert len(looks) == 5
 
 
-def test_points_stand_at_the_published_values() -> None:
-    (axes,) = draw(frame_of(NEAR), published_implementations=("cudnn",)).axes
-    published = points_of(axes, "NVIDIA H100 SXM5, cuDNN")
-    assert published == [(8192, 412), (16384, 413)]
-
-
 @pytest.mark.parametrize("settings", [{"published": False}, {"y": "time"}])
 def test_nothing_is_overlaid_unasked_or_on_times(settings: dict[str, Any]) -> None:
     assert legend(draw(frame_of(NEAR), **settings)) == ["flash"]
-
-
-@pytest.mark.parametrize("fields", [{"dtype": "f32"}, {"flop_convention": "all pairs"}])
-def test_the_caption_says_that_no_point_is_overlaid(fields: dict[str, Any]) -> None:
-    drawing = draw(frame_of(NEAR, **fields))
-    assert NONE_MATCHES in caption(drawing)
-    assert legend(drawing) == ["flash"]
 
 
 def test_no_point_stands_beside_a_run_of_another_problem(write_run: WriteRun) -> None:
@@ -171,10 +158,3 @@ def test_the_reason_for_no_point_is_a_true_one() -> None:
     }
     assert len(reasons) == 3
     assert "queries" in caption(draw(decoding))
-
-
-def test_no_two_series_of_others_look_alike() -> None:
-    columns = ["label", "color_number", "marker_number"]
-    series = [(str((color, marker)), color, marker) for color in range(20) for marker in (0, 7)]
-    looks = looks_of_published(pd.DataFrame(series[:10], columns=columns)).values()
-    assert len({(look.color, look.marker) for look in looks}) == len(looks)

@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from synthetic_results import make_result
 
-from harness.reporting.figures.base import NothingToDraw
 from harness.reporting.figures.roofline import Roofline
 from harness.reporting.figures.roofs import data_sheet
 from harness.results.result import Result
@@ -104,12 +103,3 @@ def test_a_data_sheet_is_of_one_device_and_its_types() -> None:
 def test_a_device_without_a_known_roof_has_none() -> None:
     (axes,) = draw(row(peak_tflops=None, bandwidth_gb_s={}, device="something else")).axes
     assert lines(axes, "peak") == lines(axes, "slope") == []
-
-
-@pytest.mark.parametrize(
-    ("result", "reason"),
-    [(row(intensity=None), "no row has intensity"), (make_result("flash", 64), "no case was timed")],
-)
-def test_rows_without_time_or_intensity_have_no_place(result: Result, reason: str) -> None:
-    with pytest.raises(NothingToDraw, match=reason):
-        draw(result)

@@ -8,7 +8,7 @@ from matplotlib.patches import Rectangle
 from synthetic_results import make_result
 
 from harness.experiment.figure_settings import parse_settings
-from harness.reporting.figures.base import Figure, NothingToDraw, Unreadable
+from harness.reporting.figures.base import Figure, Unreadable
 from harness.reporting.figures.bounds import SIMULATED, Bounds
 from harness.reporting.figures.build_time import BuildTime
 from harness.reporting.figures.instruction_mix import InstructionMix
@@ -129,12 +129,6 @@ def test_parts_that_work_at_once_stand_below_each_other() -> None:
     assert {bar.get_hatch() for bar in axes.patches} == {"////"}
     assert caption(drawing).startswith("Modelled, nothing is measured")
     assert "Without a value, so not shown: torch (passed)." in caption(drawing)
-
-
-@pytest.mark.parametrize("figure", [Resources(), InstructionMix(), BuildTime(), Bounds()])
-def test_without_values_there_is_nothing_to_draw(figure: Figure) -> None:
-    with pytest.raises(NothingToDraw, match="no case has what this shows"):
-        draw(figure, make_result())
 
 
 def test_the_smallest_parts_become_one() -> None:

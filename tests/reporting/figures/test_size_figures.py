@@ -63,20 +63,6 @@ def test_errors_without_a_place_are_told() -> None:
     assert "Without error, or not finite, so not on the scale: 2 of 3 rows." in caption(drawing)
 
 
-@pytest.mark.parametrize(
-    ("figure", "settings"),
-    [(Memory(), {"y": "peak"}), (ErrorGrowth(), {})],
-)
-@pytest.mark.parametrize(("status", "word"), [(Status.TIMED_OUT, "timeout"), (Status.PASSED, "not known")])
-def test_a_missing_value_breaks_the_line_and_says_why(
-    status: Status, word: str, figure: Figure, settings: dict[str, str]
-) -> None:
-    rows = [make_result(seq=seq, **MEASURED) for seq in (64, 256)] + [make_result(seq=128, status=status)]
-    (axes,) = draw(figure, *rows, **settings).axes
-    assert math.isnan(dict(points(axes, "flash"))[128])
-    assert words(axes, "missing") == [word]
-
-
 @pytest.mark.parametrize("figure", [Memory(), ErrorGrowth()])
 def test_a_series_without_values_is_named_below(figure: Figure) -> None:
     drawing = draw(figure, make_result(**MEASURED), make_result("naive", status=Status.UNSUPPORTED))
@@ -143,16 +129,3 @@ def test_a_column_of_a_paper_stacks_the_panels(figure: Figure) -> None:
     assert [(grid.nrows, grid.ncols) for grid in grids if grid] == [(1, 2), (2, 1)]
     assert column.get_figwidth() == 3.4
     assert column.axes[0].get_xticklabels()[0].get_fontfamily() == ["STIXGeneral", "DejaVu Sans"]
-
-
-@pytest.mark.parametrize(
-    ("figure", "reason"),
-    [
-        (Memory(), "no case that has seq, which this is over, has such a number"),
-        (Recompute(), "no case was timed"),
-        (Operations(), "no case that has seq, which this is over, has such a number"),
-    ],
-)
-def test_without_values_there_is_nothing_to_draw(figure: Figure, reason: str) -> None:
-    with pytest.raises(NothingToDraw, match=reason):
-        draw(figure, make_result())

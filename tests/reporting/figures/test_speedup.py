@@ -113,11 +113,3 @@ def test_other_parameter_sets_of_the_baseline_are_compared() -> None:
 def test_nothing_to_compare_gives_the_reason(rows: list[Result], reason: str) -> None:
     with pytest.raises(NothingToDraw, match=reason):
         draw(frame_of(*rows))
-
-
-def test_values_stand_before_the_line_of_the_baseline() -> None:
-    (axes,) = draw(frame_of(*FRAME)).axes
-    (line,) = [line for line in axes.lines if line.get_gid() == "baseline"]
-    values = [text for text in axes.texts if text.get_gid() == "value"]
-    assert values
-    assert all(text.get_zorder() > line.get_zorder() and text.get_path_effects() for text in values)

@@ -45,11 +45,6 @@ def test_parameter_sets_of_a_variant_look_different() -> None:
     assert len({(style.marker, style.line) for style in styles}) == 16
 
 
-def test_a_variant_looks_the_same_in_every_company(sweep: pd.DataFrame) -> None:
-    alone = series_styles(prepare(results_frame([make_result("torch")])))
-    assert alone["torch"] == series_styles(sweep)["torch"]
-
-
 def test_every_status_has_a_word_of_its_own() -> None:
     assert set(STATUS_WORDS) == set(Status)
     assert len(set(STATUS_WORDS.values())) == len(Status)

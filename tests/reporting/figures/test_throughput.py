@@ -28,29 +28,6 @@ def drawn(sweep: pd.DataFrame) -> Drawing:
     return draw(sweep)
 
 
-def test_a_panel_for_each_head_dim_and_mask(drawn: Drawing) -> None:
-    assert [axes.get_title().split("\n")[0] for axes in drawn.axes] == [
-        "head dim 64, full mask",
-        "head dim 64, causal mask",
-        "head dim 128, full mask",
-        "head dim 128, causal mask",
-    ]
-    assert [tick.get_text() for tick in drawn.axes[0].get_xticklabels()] == [
-        "256",
-        "512",
-        "1024",
-        "2048",
-        "4096",
-    ]
-
-
-def test_lines_pass_through_the_measured_rates() -> None:
-    rows = [make_result("flash", seq, time_s=1.0, tflops=rate) for seq, rate in ((512, 0.21), (256, 0.2))]
-    (axes,) = draw(frame_of(*rows)).axes
-    assert points(axes, "flash") == [(256, pytest.approx(200)), (512, pytest.approx(210))]
-    assert axes.get_ylabel() == "throughput (GFLOP/s)"
-
-
 @pytest.mark.parametrize(
     ("y", "value", "label"),
     [
@@ -70,18 +47,6 @@ def test_error_bars_reach_the_ends_of_the_interval() -> None:
     row = make_result("flash", time_s=0.010, time_low_s=0.008, time_high_s=0.0125, tflops=0.1)
     (axes,) = draw(frame_of(row)).axes
     assert error_bars(axes) == [pytest.approx([80.0, 125.0])]
-
-
-def test_the_measured_peak_is_a_line_where_it_is_near(drawn: Drawing) -> None:
-    axes = drawn.axes[0]
-    assert peak_lines(axes) == [pytest.approx(250)]
-    assert said_of_peaks(axes) == ["dotted: measured peak 250 GFLOP/s"]
-
-
-def test_a_peak_far_above_the_data_is_only_written() -> None:
-    (axes,) = draw(frame_of(make_result("flash", time_s=1.0, tflops=0.01, peak_tflops=0.25))).axes
-    assert peak_lines(axes) == []
-    assert said_of_peaks(axes) == ["measured peak 250 GFLOP/s, above this scale"]
 
 
 @pytest.mark.parametrize("style", ["lines", "bars"])
@@ -142,14 +107,6 @@ def test_a_missing_point_breaks_the_line_and_says_why(status: Status, word: str)
     assert words(axes, "missing") == [word]
     assert axes.get_ylim()[0] < 0
     assert min(axes.get_yticks()) == 0
-
-
-def test_a_series_without_any_time_is_named_below_instead() -> None:
-    rows = [make_result("flash", time_s=1.0), make_result("torch", status=Status.UNSUPPORTED)]
-    drawing = draw(frame_of(*rows))
-    assert "Without a value, so not shown: torch (unsupported)." in caption(drawing)
-    assert words(drawing.axes[0], "missing") == []
-    assert legend(drawing) == ["flash"]
 
 
 @pytest.mark.parametrize(

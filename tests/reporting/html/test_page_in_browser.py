@@ -12,7 +12,6 @@ from html_pages import HOSTILE, Written
 from synthetic_results import sweep_results
 
 PHONE = (390, 844)
-STATUS = "[...document.querySelectorAll('#results-table tbody .badge')].map((cell) => cell.textContent)"
 CONTRAST = """((selector) => {
   const parts = (text) => text.match(/[\\d.]+/g).map(Number);
   const light = (part) => (part /= 255) <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
@@ -33,41 +32,11 @@ LEAST_CONTRAST = 4.5
 """Of text that is to be read, by the Web Content Accessibility Guidelines, level AA."""
 
 
-def column_of(page: Page, title: str) -> list[str]:
-    """Return the cells of a column of the results that are in sight."""
-    return page.value(
-        f"""(() => {{
-          const titles = [...document.querySelectorAll("#results-table thead .dt-column-title")];
-          const place = titles.findIndex((cell) => cell.textContent === {json.dumps(title)});
-          const rows = [...document.querySelectorAll("#results-table tbody tr")];
-          return rows.map((row) => row.cells[place].textContent);
-        }})()"""
-    )
-
-
-def press_order(page: Page, title: str) -> None:
-    """Press the button by which a column is sorted."""
-    page.value(
-        f"""[...document.querySelectorAll("#results-table thead th")]
-          .find((cell) => cell.querySelector(".dt-column-title").textContent === {json.dumps(title)})
-          .querySelector("button.dtcc-button_order").click()"""
-    )
-
-
 def compare_rows(page: Page) -> list[list[str]]:
     return page.value(
         """[...document.querySelectorAll("#compare-table tbody tr")]
           .map((row) => [...row.cells].map((cell) => cell.textContent))"""
     )
-
-
-def test_nothing_is_loaded_from_elsewhere_and_nothing_is_complained_of(
-    page: Page, sweep_page: Written
-) -> None:
-    page.show(sweep_page.html)
-    page.wait_for("document.querySelectorAll('#results-table tbody tr').length > 1")
-    assert page.requests == []
-    assert page.complaints == []
 
 
 def test_the_policy_refuses_what_is_not_in_the_file(page: Page, sweep_page: Written) -> None:
@@ -81,15 +50,6 @@ def test_the_policy_refuses_what_is_not_in_the_file(page: Page, sweep_page: Writ
     )
     page.wait_for("document.images[document.images.length - 1].complete")
     assert any("Content Security Policy" in complaint for complaint in page.complaints)
-
-
-def test_a_column_sorts_by_its_numbers(page: Page, sweep_page: Written) -> None:
-    page.show(sweep_page.html)
-    times = [row.time_s * 1e3 for row in sweep_results() if row.time_s is not None]
-    press_order(page, "time (ms)")
-    press_order(page, "time (ms)")
-    found = column_of(page, "time (ms)")
-    assert [float(text) for text in found] == pytest.approx(sorted(times, reverse=True)[:25], rel=0.01)
 
 
 def test_the_matrix_says_the_reasons_on_hover_and_on_a_touch(page: Page, sweep_page: Written) -> None:
