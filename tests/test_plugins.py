@@ -171,19 +171,6 @@ def test_a_variant_that_cannot_be_imported_fails_to_build(
     assert failure_of(raised.value).status is Status.BUILD_FAILED
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("cppu", r"unknown target 'cppu' \(did you mean cpu\?\); expected one of cpu, "),
-        ("cpu:avx3", r"unknown chip of cpu 'avx3' \(did you mean avx2\?\); expected one of host, "),
-        ("cpu:", "unknown chip of cpu ''; expected one of host, "),
-    ],
-)
-def test_a_target_that_is_almost_right_is_suggested(name: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        plugins.check_target(name)
-
-
 def test_variants_that_serve_an_experiment_are_not_offered_to_users() -> None:
     not_offered = {"twin", "slowed-twin", "padded"}
     assert not_offered <= set(plugins.names("variant"))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from example_cases import example_case
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from harness import plugins
 from harness.__main__ import main
@@ -44,74 +44,44 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Registered]:
     plugins.load.cache_clear()
 
 
-def target(**values: Any) -> Any:
-    """Return a class of a target that has these answers."""
-    answers = {"chips": {}, "capabilities": [], "stages": (), **values}
-    return type(
-        "Odd",
-        (),
-        {
-            "options": answers.get("options", TargetOptions),
-            "summary": "an odd target",
-            "stages": answers["stages"],
-            "chips": lambda self: answers["chips"],
-            "capabilities": lambda self: answers["capabilities"],
-        },
-    )
+class OddTarget:
+    """A target that cannot say what it can do."""
+
+    options = TargetOptions
+    summary = "an odd target"
+    stages = ()
+
+    def chips(self) -> dict[str, str]:
+        return {}
+
+    def capabilities(self) -> None:
+        return None
 
 
-def test_chips_that_are_no_texts_are_told(registered: Registered, capsys: pytest.CaptureFixture[str]) -> None:
-    registered("target", target(chips={"fast": None}))
-    with pytest.raises(PluginError, match="cannot say its chips"):
-        plugins.chips("odd")
-    assert main(["list", "targets"]) == 0
-    out = capsys.readouterr().out
-    assert "cannot say its chips" in out
-    assert "cpu:avx2" in out
+class OddVariant:
+    """A variant that answers with a number where a reason is expected."""
 
+    parameters = Parameters
+    summary = "odd"
 
-class AnyThreads(TargetOptions):
-    threads: int | str | bool = 1
+    def supports(self, problem: object, target: str) -> int:
+        return 5
 
-
-def variant(**values: Any) -> Any:
-    """Return a class of a variant that has these answers."""
-    answers = {"supports": None, "tool_versions": {}, **values}
-    own = {"summary": answers["summary"]} if "summary" in answers else {}
-    return type(
-        "Odd",
-        (),
-        {
-            "parameters": answers.get("parameters", Parameters),
-            "supports": lambda self, problem, target: answers["supports"],
-            "tool_versions": lambda self: answers["tool_versions"],
-            **own,
-        },
-    )
+    def tool_versions(self) -> dict[str, str]:
+        return {}
 
 
 def test_plugins_with_odd_answers_are_faulty(
     registered: Registered, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    registered("target", target(capabilities=None))
-    registered("variant", variant(summary="odd", supports=5))
+    registered("target", OddTarget)
+    registered("variant", OddVariant)
     main(["doctor"])
     out = capsys.readouterr().out
     odd = [line for line in out.splitlines() if line.split()[:1] == ["odd"]]
     assert ["faulty" in line for line in odd] == [True, True]
     assert "cpu build" in out
     assert "flash" in out
-
-
-class ListsByDefault(Parameters):
-    tiles: list[int] = Field(default=[16, 16])
-
-
-def test_a_setting_that_no_case_can_hold_is_refused(registered: Registered) -> None:
-    registered("variant", variant(parameters=ListsByDefault))
-    problem = AttentionProblem(heads=1, seq_q=8, head_dim=8)
-    with pytest.raises(PluginError, match=r"^ListsByDefault.tiles\S*: .*, found \[16, 16\]"):
-        complete_case(problem, "odd", "cpu", {}, {})
 
 
 def raising(error: Exception) -> type[Parameters]:
@@ -136,25 +106,10 @@ def test_whatever_a_validator_raises_is_one_line(registered: Registered) -> None
 CASE = example_case().model_copy(update={"variant": "flash", "target": "cpu"})
 
 
-@pytest.mark.parametrize(
-    ("method", "answer", "message"),
-    [
-        (
-            "device",
-            None,
-            r"\(device\): ValidationError: .*valid string, found None",
-        ),
-        (
-            "tile_sizes",
-            TileSizes(query=0, key=16),
-            r"\(tile_sizes\): ValidationError: TileSizes\.query: .*greater than 0, found 0",
-        ),
-    ],
-)
-def test_an_answer_of_a_target_that_is_none_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, method: str, answer: object, message: str
-) -> None:
-    monkeypatch.setattr(type(plugins.target("cpu")), method, lambda *arguments: answer)
+def test_an_answer_of_a_target_that_is_none_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    none = TileSizes(query=0, key=16)
+    monkeypatch.setattr(type(plugins.target("cpu")), "tile_sizes", lambda *arguments: none)
+    message = r"\(tile_sizes\): ValidationError: TileSizes\.query: .*greater than 0, found 0"
     with pytest.raises(PluginError, match=rf"^target 'cpu' \(\S+\) cannot say .*{message}"):
         find_key(CASE)
 
@@ -174,7 +129,7 @@ class NoNumber(Parameters):
 
 
 def test_a_number_that_no_case_can_hold_is_refused(registered: Registered) -> None:
-    registered("variant", variant(parameters=NoNumber))
+    registered("variant", type("Odd", (OddVariant,), {"parameters": NoNumber}))
     problem = AttentionProblem(heads=1, seq_q=8, head_dim=8)
     with pytest.raises(PluginError, match=r"^NoNumber\.part\S*: .*, found NaN$"):
         complete_case(problem, "odd", "cpu", {}, {})

@@ -85,19 +85,6 @@ def test_a_cache_that_cannot_be_made_is_broken(tmp_path: Path) -> None:
     assert doctor.cache_finding(tmp_path / "file").state is State.BROKEN
 
 
-def test_a_target_that_cannot_be_made_spoils_no_variant(monkeypatch: pytest.MonkeyPatch) -> None:
-    make, names = doctor.plugins.target, doctor.plugins.names
-
-    def target(name: str) -> object:
-        return make(name) if name != "broken" else object().broken  # type: ignore[attr-defined]
-
-    monkeypatch.setattr(doctor.plugins, "target", target)
-    monkeypatch.setattr(
-        doctor.plugins, "names", lambda kind: [*names(kind), *(["broken"] if kind == "target" else [])]
-    )
-    assert stated(doctor.variant_findings())["flash"][0] is State.OK
-
-
 def test_only_what_is_broken_makes_it_unhealthy() -> None:
     def healthy(state: State) -> bool:
         return doctor.is_healthy([Finding(section="packages", name="x", state=state, detail="")])

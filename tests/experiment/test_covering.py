@@ -129,12 +129,6 @@ def test_a_form_is_that_of_a_problem_of_other_sizes_that_has_more() -> None:
         "decode, grouped heads",
         "multi-query",
     }
-    assert names(head_dim=40, head_dim_v=40, scale=-1.0) == {
-        "full",
-        "additive bias",
-        "head_dim 80",
-        "negative scale",
-    }
 
 
 Cell = tuple[str, str, str]

@@ -3,8 +3,6 @@
 import pytest
 from form_pairs import CHIPS, FORMS, ON_GPUS, covered, forms_of, shipped_cases, uncovered
 
-from harness.experiment.case_settings import complete_case
-from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 
 
@@ -47,15 +45,3 @@ def test_a_pair_that_loses_its_cases_is_named(cases: list[Case]) -> None:
     assert "varlen on cpu: sinks + packed keys" in told(
         [case for case in fewer if case.variant == "varlen" and case.target == CHIPS["cpu"]]
     )
-
-
-def forms(variant: str = "flash", params: dict | None = None, **fields: object) -> frozenset[str]:
-    """Return the forms of a case on the processor."""
-    problem = AttentionProblem(**{"heads": 1, "seq_q": 48, "head_dim": 64, **fields})
-    return forms_of(complete_case(problem, variant, CHIPS["cpu"], params or {}, {}))
-
-
-def test_a_case_in_which_all_queries_see_few_keys_has_no_form() -> None:
-    assert not forms(kv_lengths=(0,))
-    assert not forms(seq_q=3, seq_kv=2, heads=4, kv_heads=2)
-    assert not forms(seq_q=1, seq_kv=65, causal=True, causal_alignment="top-left")

@@ -43,11 +43,6 @@ def test_what_is_timed_together_stays_together(cases: list[Case], parts: list[li
     assert len(places) == len(set(groups.values()))
 
 
-def test_a_part_depends_on_the_cases_alone(parts: list[list[Case]]) -> None:
-    again = load_experiment(FOLDER / "correctness.toml").cases()
-    assert cases_of_shard("2/8", again) == parts[1]
-
-
 @pytest.mark.parametrize("shard", ["2", "0/8", "9/8", "a/b", "1/0", "-1/2", "1/2/3", ""])
 def test_what_names_no_part_is_one_line(cases: list[Case], shard: str) -> None:
     with pytest.raises(InputError, match=r"--shard: found .*, expected I/N with I from 1 to N"):

@@ -27,13 +27,6 @@ def inputs(**changed: Any) -> Inputs:
     return Inputs(**{**arrays, **changed})
 
 
-@pytest.mark.parametrize("name", ["q", "k", "v", "mask", "bias"])
-def test_a_masked_array_is_refused(name: str) -> None:
-    given = np.ma.masked_array(np.zeros(3), [True, False, False])
-    with pytest.raises(InputError, match=f"{name}: found a masked array, expected one without a mask"):
-        as_array(name, given)
-
-
 class Tensor:
     """What shares its memory by DLPack, as a library's tensor does."""
 
@@ -98,13 +91,6 @@ class TestTokensAndWeights:
         for problem in (self.problem, self.problem.model_copy(update={"output_projection": False})):
             check_inputs(problem, make_inputs(problem))
 
-    def test_a_problem_with_projections_needs_them(self) -> None:
-        given = replace(make_inputs(self.problem), projections=None)
-        with pytest.raises(
-            InputError, match=r"projections: none were given, but the problem has a model_width"
-        ):
-            check_inputs(self.problem, given)
-
     @pytest.mark.parametrize(
         ("changed", "message"),
         [
@@ -135,6 +121,7 @@ def test_a_tensor_is_taken_without_a_copy() -> None:
     [
         ([1.0], "q: found list, expected a NumPy array or a tensor on the CPU"),
         (None, "q: found NoneType, expected"),
+        (np.ma.masked_array(np.zeros(3), [True, False, False]), "q: found a masked array, expected one with"),
         (
             Tensor(np.zeros(2), BufferError("it requires a gradient")),
             "q: NumPy cannot take this Tensor: it requires a gradient",
@@ -146,16 +133,6 @@ def test_a_tensor_is_taken_without_a_copy() -> None:
 def test_what_is_no_array_is_refused(given: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         as_array("q", given)
-
-
-@pytest.mark.extra("baselines")
-@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
-def test_pytorch_s_tensors_are_taken_in_every_dtype(dtype: str) -> None:
-    import torch
-
-    array = as_array("q", torch.full((2, 3), 1.5, dtype=getattr(torch, dtype)))
-    assert (str(array.dtype), array.shape) == (dtype, (2, 3))
-    assert (array.astype(np.float32) == 1.5).all()
 
 
 @pytest.mark.extra("baselines")
@@ -205,9 +182,7 @@ class TestReadingAProblem:
             ({"casual": True}, r"casual: unknown key \(did you mean causal\?\); allowed: variant, "),
             ({"varient": "naive"}, r"varient: unknown key \(did you mean variant\?\); allowed: variant, "),
             ({"heads": 4}, "heads: unknown key"),
-            ({"kv_lengths": [1.5, 2.0]}, "kv_lengths.0: Input should be a valid integer, found 1.5"),
             ({"causal": "no"}, 'causal: Input should be a valid boolean, found "no"'),
-            ({"scale": "0.5"}, 'scale: Input should be a valid number, found "0.5"'),
         ],
     )
     def test_a_wrong_field_is_named(self, fields: dict[str, Any], message: str) -> None:

@@ -73,11 +73,6 @@ def test_visible_pairs_of_packed_sequences_equal_the_count(lengths, causal):
     assert problem.visible_pairs() == brute_force_pairs(problem)
 
 
-def test_flops_count_both_products():
-    problem = AttentionProblem(batch=2, heads=3, seq_q=5, seq_kv=7, head_dim=8)
-    assert problem.flops() == 4 * 2 * 3 * 5 * 7 * 8
-
-
 def test_flops_of_grouped_heads_are_those_of_all_query_heads():
     problem = AttentionProblem(batch=2, heads=6, kv_heads=2, seq_q=5, seq_kv=7, head_dim=8)
     assert problem.flops() == 4 * 2 * 6 * 5 * 7 * 8
@@ -155,30 +150,20 @@ def test_unlimited_window_is_no_window(window):
     assert AttentionProblem(heads=1, seq_q=4, head_dim=4, window=window).window is None
 
 
-def test_problem_survives_json():
-    problem = AttentionProblem(
-        heads=2, head_dim=4, cu_seqlens_q=(0, 3, 8), cu_seqlens_kv=(0, 1, 7), window=(-1, 2), softcap=5.0
-    )
-    assert AttentionProblem.model_validate_json(problem.model_dump_json()) == problem
-
-
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
         ({"heads": 6, "kv_heads": 4}, "heads 6 is not a multiple of kv_heads 4"),
         ({"heads": -2}, "heads: Input should be greater than 0, found -2"),
-        ({"heads": "2"}, 'heads: Input should be a valid integer, found "2"'),
         ({"heads": 2.0}, "heads: Input should be a valid integer, found 2.0"),
-        ({"causal": "no"}, 'causal: Input should be a valid boolean, found "no"'),
+        ({"kv_lengths": [1.5]}, "kv_lengths.0: Input should be a valid integer, found 1.5"),
         ({"dtype": "f8"}, "dtype: Input should be 'f32', 'f16' or 'bf16', found \"f8\""),
-        ({"softcap": float("inf")}, "softcap: Input should be a finite number, found Infinity"),
         ({"softcap": 1e31}, "softcap: Input should be less than or equal to"),
         ({"scale": -1e39}, "scale: Input should be greater than or equal to"),
         ({"seq_q": 3_000_000_000}, "seq_q: Input should be less than or equal to 2147483647"),
         ({"batch": 10**30}, "batch: found an integer of 100 bits, expected one of at most 64 bits"),
         ({"seq_q": 2**31 - 1, "head_dim": 2**20}, "FLOPs is too large, expected fewer than 2⁶³"),
         ({"window": (-2, 0)}, "window.0: Input should be greater than or equal to -1, found -2"),
-        ({"kv_lengths": [1.5]}, "kv_lengths.0: Input should be a valid integer, found 1.5"),
         ({"kv_lengths": (1, 2)}, "kv_lengths has 2 values for batch 1"),
         ({"kv_lengths": (9,)}, "kv_lengths must lie in 0 … seq_kv 8: found [9]"),
         ({"cu_seqlens_q": (0, 8)}, "cu_seqlens_q and cu_seqlens_kv come together"),
@@ -238,22 +223,6 @@ def test_description_names_what_differs_from_the_default():
 
 
 class TestStrictness:
-    def test_numpy_s_numbers_are_numbers(self) -> None:
-        problem = AttentionProblem(
-            batch=np.int64(2),
-            heads=np.uint8(4),
-            seq_q=8,
-            head_dim=8,
-            scale=np.float32(0.5),
-            causal=np.bool_(True),
-            kv_lengths=np.array([3, 8]),
-        )
-        assert (problem.batch, problem.heads, problem.scale, problem.causal) == (2, 4, 0.5, True)
-        assert problem.kv_lengths == (3, 8)
-        assert problem == AttentionProblem(
-            batch=2, heads=4, seq_q=8, head_dim=8, scale=0.5, causal=True, kv_lengths=[3, 8]
-        )
-
     @pytest.mark.parametrize("dump", ["model_dump", "model_dump_json"])
     def test_what_a_problem_says_of_itself_makes_the_same_problem(self, dump):
         problem = AttentionProblem(heads=2, seq_q=8, head_dim=8, window=(3, -1), softcap=2, kv_lengths=[8])

@@ -1,7 +1,5 @@
 """Packed keys and values in the pages of a pool."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -45,15 +43,6 @@ def test_pages_hold_what_belongs_to_one_sequence(lengths):
     assert (paging.key_starts % 16 == 0).all()
     assert list(paging.key_ends - paging.key_starts) == lengths
     assert paging.tokens == sum(-(-length // 16) * 16 for length in lengths)
-
-
-def test_buffers_of_kernels_are_pools_and_what_finds_keys_there():
-    problem = problem_of([5, 20])
-    inputs = make_inputs(problem)
-    buffers = replace(inputs, paging=paging_of(problem, 16)).buffers(problem)
-    assert "cu_seqlens_kv" not in buffers
-    assert {"cu_seqlens_q", "key_starts", "key_ends", "page_table", "page_lengths"} <= set(buffers)
-    assert buffers["value"].shape[0] == paging_of(problem, 16).pool_tokens
 
 
 def test_a_pool_that_32_bits_cannot_count_is_refused() -> None:

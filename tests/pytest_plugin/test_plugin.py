@@ -89,13 +89,6 @@ def test_junit_of_harness_check_has_the_same_names(session: Session, monkeypatch
     assert names == others
 
 
-def test_junit_has_the_case_and_its_status(session: Session) -> None:
-    rows = {row.case: row for row in session.run.results()}
-    for case in ElementTree.parse(session.folder / "junit.xml").getroot().iter("testcase"):
-        properties = {field.attrib["name"]: field.attrib["value"] for field in case.iter("property")}
-        assert properties["status"] == rows[properties["case"]].status
-
-
 def test_workers_of_xdist_share_one_run(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Its folder lies beyond pytest's root, and is there when the workers start."""
     out = tmp_path_factory.mktemp("elsewhere") / "new"
