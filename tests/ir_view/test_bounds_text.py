@@ -11,7 +11,7 @@ from harness.codegen.bounds.listing import ListedInstruction, LoopListing
 from harness.codegen.bounds.loop_model import KernelLoop, Residency, model_loop
 from harness.codegen.bounds.multiprocessor import Multiprocessor
 from harness.ir_view.bounds import bounds_text
-from harness.system.errors import HarnessError, InputError
+from harness.system.errors import InputError
 
 CHIP = Multiprocessor(
     lanes=8,
@@ -76,42 +76,15 @@ def test_each_instruction_has_class_pipe_cycles_and_control(shown: list[str]) ->
     assert words(shown, "4") == ["4", "jump", "branch", "control", "1"]
 
 
-def test_parts_are_summed_up_the_busiest_first(shown: list[str]) -> None:
-    start = shown.index(
-        "one iteration of one workgroup: cycles that each part is busy, share of the modelled cycles"
-    )
-    parts = [line.split()[0] for line in shown[start + 1 : start + 7]]
-    assert parts[:3] == ["tensor", "issue", "shared"]
+def test_parts_and_the_fraction_of_the_peak_follow_from_the_model(shown: list[str]) -> None:
+    (start,) = [
+        number for number, line in enumerate(shown) if line.startswith("one iteration of one workgroup")
+    ]
+    assert [line.split()[0] for line in shown[start + 1 : start + 4]] == ["tensor", "issue", "shared"]
     assert words(shown, "tensor") == ["tensor", "40", f"{40 / MODEL.cycles:.1%}"]
-
-
-def test_occupancy_scores_and_fraction_are_told(shown: list[str]) -> None:
-    text = "\n".join(shown)
-    assert "occupancy: 2 workgroups of 2 warps" in text
-    assert "by registers 2, shared memory 3" in text
-    assert "scores of an iteration: 8; instructions per score: 8.0 (shared 2.00, matrix 2.00" in text
-    assert f"modelled fraction of the dense peak: {MODEL.fraction_of_peak:.3f}, bound by tensor" in text
-
-
-def test_a_target_without_a_model_says_so() -> None:
-    with pytest.raises(Exception, match=r"^no model of what bounds code for cpu$"):
-        bounds_text(artifact("cpu"))
+    assert any(f"of the dense peak: {MODEL.fraction_of_peak:.3f}, bound by tensor" in line for line in shown)
 
 
 def test_it_is_of_no_stage() -> None:
     with pytest.raises(InputError, match="--bounds: expected without --stage, --diff, --counts and --out"):
         bounds_text(artifact("cpu"), other_options=True)
-
-
-def test_a_target_whose_model_fails_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*arguments: object) -> None:
-        raise ZeroDivisionError("no luck")
-
-    for bounds, told in (
-        (fails, "ZeroDivisionError: no luck"),
-        (lambda *arguments: None, "AttributeError: "),
-    ):
-        monkeypatch.setattr(plugins, "target", lambda name, bounds=bounds: SimpleNamespace(bounds=bounds))
-        message = rf"^target 'cpu' \(.*\) cannot say what bounds its code: {told}"
-        with pytest.raises(HarnessError, match=message):
-            bounds_text(artifact("cpu:avx2"))

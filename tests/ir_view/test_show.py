@@ -7,13 +7,13 @@ from pygments.token import Error, Text
 from rich.console import Console
 
 from harness.api import BuiltArtifact
-from harness.artifact.artifact import Artifact, StaticMetrics
+from harness.artifact.artifact import Artifact
 from harness.bench.building.returned_artifact import with_choices
 from harness.codegen.costs.costs import Costs, Traffic
 from harness.ir_view.highlight import MlirLexer
-from harness.ir_view.show import difference, show
+from harness.ir_view.show import show
 from harness.ir_view.stage_output import Language, StageOutput
-from harness.ir_view.subject import Subject, build_subject, describe_metrics
+from harness.ir_view.subject import Subject, build_subject
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.system.errors import InputError
@@ -119,16 +119,8 @@ class TestStageOutputs:
         """
         assert output("a", text).operations == {"func.func": 1, "linalg.exp": 1, "func.return": 1}
 
-    def test_compare_with_the_one_before(self):
-        before, after = output("a", COUNTED), output("b", COUNTED.replace("arith.addf %a", "arith.mulf %a"))
-        assert after.changes_from(before) == {"arith.addf": -1, "arith.mulf": 1}
-        assert after.changes_from(output("c", LLVM, Language.LLVM_IR)) is None
-
 
 class TestShow:
-    def test_a_stage_is_its_text_where_nobody_looks(self, built):
-        assert shown(built, stage="payload") == COUNTED
-
     def test_a_stage_is_coloured_on_a_terminal(self, built):
         text = shown(built, stage="payload", terminal=True)
         assert "\x1b[" in text
@@ -149,30 +141,10 @@ class TestShow:
             ["3", "binary", "–", "–", "3 bytes", "another language"],
         ]
 
-    def test_counts_give_the_reason_where_there_are_none(self, built):
-        assert "binary is not countable: only MLIR is counted" in shown(built, counts=True)
-
     def test_a_build_without_stages(self, built):
         empty = BuiltArtifact(built.artifact.model_copy(update={"stage_files": {}}), built.folder)
         with pytest.raises(InputError, match="its build keeps no stages"):
             shown(empty)
-
-
-def test_a_difference_begins_with_the_operations():
-    before, after = output("a", COUNTED), output("b", COUNTED.replace("arith.addf %a", "arith.mulf %a"))
-    assert difference(before, after).splitlines() == [
-        "# operations: -1 arith.addf, +1 arith.mulf",
-        "--- a",
-        "+++ b",
-        "@@ -1,6 +1,6 @@",
-        " ",
-        " func.func @f(%x: f32) -> f32 {",
-        "   %a = arith.addf %x, %x : f32",
-        "-  %b = arith.addf %a, %x : f32",
-        "+  %b = arith.mulf %a, %x : f32",
-        "   return %b : f32",
-        " }",
-    ]
 
 
 @pytest.mark.parametrize(("width", "terminal"), [(30, True), (200, False)])
@@ -205,14 +177,3 @@ class TestLexer:
         assert "".join(text for _, text in found) == MLIR
         assert not [text for kind, text in found if kind is Error]
         assert not [text for kind, text in found if kind is Text and text.strip()]
-
-
-def test_what_is_known_of_the_machine_code_is_one_line_without_what_is_not_known() -> None:
-    metrics = StaticMetrics(registers=128, spills=0, shared_bytes=49152, occupancy=0.5, bank_conflicts=12)
-    assert describe_metrics(metrics) == (
-        "registers 128 · spills 0 · shared memory 48 KiB · occupancy 50% · bank conflicts 12"
-    )
-    amd = StaticMetrics(registers=250, accumulator_registers=128, scalar_registers=32, scratch_bytes=44)
-    assert describe_metrics(amd) == (
-        "registers 250 · for accumulators 128 · scalar registers 32 · scratch 44 bytes"
-    )

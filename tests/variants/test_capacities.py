@@ -111,17 +111,6 @@ def test_batches_of_other_sizes_share_a_build_in_python(
     assert api._loaded.cache_info().misses == 1
 
 
-@pytest.mark.usefixtures("built_here")
-def test_key_lengths_share_a_build_in_python() -> None:
-    api._loaded.cache_clear()
-    for lengths in ((0, 40), (40, 3), (17, 17)):
-        problem = AttentionProblem(batch=2, heads=2, seq_q=3, seq_kv=40, head_dim=8, kv_lengths=lengths)
-        inputs = make_inputs(problem)
-        found = harness.attention(inputs.q, inputs.k, inputs.v, kv_lengths=lengths)
-        assert expect(inputs, problem).check(found).ok
-    assert api._loaded.cache_info().misses == 1
-
-
 def test_a_room_on_an_emulated_gpu_serves_smaller_batches(tmp_path: Path) -> None:
     variant = plugins.variant("varlen")
     cases = [case_of(packed(*starts, dtype="f16"), target="cuda:sm_80") for starts in BATCHES[1:3]]

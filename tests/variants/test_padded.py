@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from emulated_runs import assert_right_on_emulator
 from sweeps import sweep
@@ -13,7 +12,7 @@ from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
-from harness.problem.padding import padded_inputs, padded_problem
+from harness.problem.padding import padded_problem
 
 SKEWED = {"cu_seqlens_q": (0, 1, 1, 40, 140), "cu_seqlens_kv": (0, 1, 1, 40, 140)}
 CROSS = {"cu_seqlens_q": (0, 1, 1, 40, 90), "cu_seqlens_kv": (0, 7, 9, 30, 160)}
@@ -65,17 +64,6 @@ def test_the_padded_batch_counts_as_memory_of_a_call(tmp_path: Path) -> None:
     held = built(problem, padded).metrics.workspace_bytes
     alone = built(padded_problem(problem), of_batch, "flash").metrics.workspace_bytes
     assert held - alone == 4 * 4 * (4 * 2 * 100 * 16)
-
-
-def test_sequences_lie_at_the_beginning_of_their_entries() -> None:
-    problem = PROBLEMS["plain"]
-    inputs, batch = make_inputs(problem, "normal"), padded_problem(problem)
-    padded = padded_inputs(inputs, problem)
-    assert (batch.batch, batch.seq_q, batch.seq_kv, batch.kv_lengths) == (4, 50, 130, (7, 2, 21, 130))
-    assert padded.q.shape == batch.q_shape
-    assert padded.k.shape == batch.k_shape
-    np.testing.assert_array_equal(padded.k[2, 1, :21], inputs.k[9:30, 1])
-    assert not padded.k[2, :, 21:].any()
 
 
 @pytest.mark.parametrize(

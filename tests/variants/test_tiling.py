@@ -127,17 +127,6 @@ def test_naive_makes_rows_of_scores_twice_where_kernels_hold_none(tiles):
     assert executed("naive", problem, sizes) == problem.flops() * (tiles + 1)
 
 
-def test_parameters_enter_the_source_that_cache_keys_are_made_of():
-    problem = AttentionProblem(heads=1, seq_q=64, head_dim=8)
-    sources = {
-        plugins.variant("flash").source(
-            Case(problem=problem, variant="flash", target="cpu", params={"tile_kv": tile})
-        )
-        for tile in (16, 32)
-    }
-    assert len(sources) == 2
-
-
 @pytest.mark.parametrize(
     ("params", "chosen"),
     [

@@ -121,16 +121,6 @@ def test_fragments_in_another_order_are_a_conflict_of_batches() -> None:
     assert convert(rows_first, columns_first).conflict is Conflict.BATCH
 
 
-def test_a_bit_of_lanes_that_changes_places_with_one_of_registers_needs_shuffles_by_xor_only() -> None:
-    """Half of the elements stay, half of them come from the neighbour."""
-    square = Layout(((lane("x", 2),), (vector("x", 2),)), (lane("x", 2), vector("x", 2)))
-    conversion = convert(square, square.transposed())
-    assert conversion.exchange is not None
-    assert conversion.exchange.difference.is_zero
-    offsets = [[(move.register, move.offset) for move in found] for found in conversion.moves[0]]
-    assert offsets == [[(0, 0), (1, 1)], [(0, 1), (1, 0)]]
-
-
 def test_other_warps_need_shared_memory() -> None:
     assert convert(tiled(C, (1, 2), (2, 1)), tiled(C, (2, 1), (1, 2))).conflict is Conflict.SHARED_MEMORY
     assert convert(tiled(C, (2, 1)), tiled(C, (1, 1), (2, 1))).conflict is Conflict.SHARED_MEMORY

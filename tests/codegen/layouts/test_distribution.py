@@ -196,49 +196,6 @@ def test_infinite_operands_of_single_precision_give_what_they_give_elsewhere(tmp
     np.testing.assert_allclose(output, expected, rtol=1e-5, atol=1e-5)
 
 
-def test_a_result_becomes_the_operand_of_the_next_product_within_lanes(tmp_path: Path) -> None:
-    body = f"""{CONSTANTS}
-      %q = {read("%in0", 32, 32, "f16")}
-      %k = {read("%in1", 32, 32, "f16")}
-      %zero = arith.constant dense<0.0> : vector<32x32xf32>
-      %s = {product(TRANSPOSED, "%q, %k, %zero", "32x32xf16", "32x32xf16", "32x32xf32")}
-      %p = arith.truncf %s : vector<32x32xf32> to vector<32x32xf16>
-      %o = {product(STRAIGHT, "%p, %k, %zero", "32x32xf16", "32x32xf16", "32x32xf32")}
-      {write("%o", 32, 32)}"""
-    q, k = matrix(32, 32, np.float16), matrix(32, 32, np.float16)
-    output, texts = run_kernel(body, [q, k], np.empty((32, 32), np.float32), warps=2, folder=tmp_path)
-    scores = (q.astype(np.float32) @ k.astype(np.float32).T).astype(np.float16)
-    np.testing.assert_allclose(output, scores.astype(np.float32) @ k.astype(np.float32), rtol=1e-2, atol=1e-1)
-    assert texts["laid-out"].count('conflict = "batch + vector"') == 1
-    assert "shfl" not in texts["optimized"]
-
-
-@pytest.mark.parametrize("iterations", sweep([2, 3, 5], but=[3]))
-def test_a_loop_copies_its_tiles_ahead(tmp_path: Path, iterations: int) -> None:
-    depth = 32 * iterations
-    body = f"""{CONSTANTS}
-      %c32 = arith.constant 32 : index
-      %end = arith.constant {depth} : index
-      %a = {read("%in0", 16, 64, "f16")}
-      %zero = arith.constant dense<0.0> : vector<16x64xf32>
-      %start = arith.constant dense<0.0> : vector<16x64xf32>
-      %sum = scf.for %i = %c0 to %end step %c32 iter_args(%total = %start) -> (vector<16x64xf32>) {{
-        %b = vector.transfer_read %in1[%i, %c0], %nothing {{in_bounds = [true, true]}}
-          : memref<{depth}x64xf16>, vector<32x64xf16>
-        %none_yet = arith.constant dense<0.0> : vector<16x32xf32>
-        %s = {product(TRANSPOSED, "%a, %b, %none_yet", "16x64xf16", "32x64xf16", "16x32xf32")}
-        %p = arith.truncf %s : vector<16x32xf32> to vector<16x32xf16>
-        %next = {product(STRAIGHT, "%p, %b, %total", "16x32xf16", "32x64xf16", "16x64xf32")}
-        scf.yield %next : vector<16x64xf32>
-      }}
-      {write("%sum", 16, 64)}"""
-    a, b = matrix(16, 64, np.float16), matrix(depth, 64, np.float16)
-    output, texts = run_kernel(body, [a, b], np.empty((16, 64), np.float32), folder=tmp_path)
-    scores = (a.astype(np.float32) @ b.astype(np.float32).T).astype(np.float16)
-    np.testing.assert_allclose(output, scores.astype(np.float32) @ b.astype(np.float32), rtol=2e-2, atol=0.5)
-    assert "memref<2x32x72xf16, #gpu.address_space<workgroup>>" in texts["staged"]
-
-
 @pytest.mark.parametrize("dtype", sweep([np.float32, np.float16], but=[np.float16]))
 def test_a_statistic_of_rows_that_is_wanted_along_columns_is_exchanged_between_lanes(
     tmp_path: Path, dtype: type
@@ -291,35 +248,3 @@ def test_a_result_that_all_warps_take_as_their_right_operand_is_exchanged(
     )
     np.testing.assert_allclose(output, expected, rtol=2e-2, atol=0.5)
     assert texts["laid-out"].count('conflict = "lane, through shared memory"') == 1
-
-
-EDGES = pytest.mark.parametrize(
-    "in_bounds", sweep(["false, true", "true, false", "false, false"], but=["false, false"])
-)
-
-
-@EDGES
-def test_what_is_out_of_bounds_is_read_as_the_padding(tmp_path: Path, in_bounds: str) -> None:
-    rows = 13 if in_bounds.startswith("false") else 16
-    columns = 11 if in_bounds.endswith("false") else 16
-    body = f"""{CONSTANTS}
-      %five = arith.constant 5.0 : f32
-      %x = vector.transfer_read %in0[%c0, %c0], %five {{in_bounds = [{in_bounds}]}} :
-        memref<{rows}x{columns}xf32>, vector<16x16xf32>
-      {write("%x", 16, 16)}"""
-    x = matrix(rows, columns)
-    output, _ = run_kernel(body, [x], np.empty((16, 16), np.float32), folder=tmp_path)
-    np.testing.assert_array_equal(output, np.pad(x, ((0, 16 - rows), (0, 16 - columns)), constant_values=5.0))
-
-
-@EDGES
-def test_what_is_out_of_bounds_is_not_written(tmp_path: Path, in_bounds: str) -> None:
-    rows = 13 if in_bounds.startswith("false") else 16
-    columns = 11 if in_bounds.endswith("false") else 16
-    body = f"""{CONSTANTS}
-      %x = {read("%in0", 16, 16)}
-      vector.transfer_write %x, %out[%c0, %c0] {{in_bounds = [{in_bounds}]}} :
-        vector<16x16xf32>, memref<{rows}x{columns}xf32>"""
-    x = matrix(16, 16)
-    output, _ = run_kernel(body, [x], np.empty((rows, columns), np.float32), folder=tmp_path)
-    np.testing.assert_array_equal(output, x[:rows, :columns])

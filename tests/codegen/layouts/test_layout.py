@@ -4,10 +4,9 @@ import numpy as np
 from generated_layouts import layouts
 from hypothesis import given
 
-from harness.codegen.layouts.formulas import describe, formula
+from harness.codegen.layouts.formulas import formula
 from harness.codegen.layouts.instructions import nvidia
 from harness.codegen.layouts.layout import Layout, Level, Place, compose, lane, tiled, warp
-from harness.codegen.layouts.table import owner_table
 
 A, B, C = nvidia.A_16_BIT, nvidia.B_16_BIT, nvidia.ACCUMULATOR
 
@@ -50,23 +49,6 @@ def test_composition_is_a_layout_of_tiles(inner: Layout) -> None:
     assert whole.shape == (3 * inner.shape[0], inner.shape[1])
     tiles = {tuple(element) for element in whole.coordinate_table.reshape(-1, 2)}
     assert tiles == set(np.ndindex(*whole.shape))
-
-
-def test_the_document_s_example() -> None:
-    assert describe(A) == [
-        "row = ly + 8·vz",
-        "column = vx + 2·lx + 8·vy",
-        "lane = lx + 4·ly",
-        "register = vx + 2·vz + 4·vy",
-    ]
-    assert str(A) == "row = vec_z 2, lane_y 8; column = vec_y 2, lane_x 4, vec_x 2"
-
-
-def test_the_table_of_owners_is_the_document_s() -> None:
-    table = owner_table(A).splitlines()
-    assert table[1].split() == [str(number) for number in (0, 0, 0, 1, 1, 2, 2, 3, 3, 0, 0, 1, 1, 2, 2, 3, 3)]
-    assert table[9].split() == [str(number) for number in (8, 0, 0, 1, 1, 2, 2, 3, 3, 0, 0, 1, 1, 2, 2, 3, 3)]
-    assert owner_table(C, registers=True).splitlines()[1].split()[1:3] == ["0:0", "0:1"]
 
 
 def test_warps_take_neighbouring_tiles_of_several_fragments() -> None:

@@ -131,23 +131,3 @@ def test_tiles_are_set_as_sizes_of_the_problem_are(capsys: pytest.CaptureFixture
     out = capsys.readouterr().out
     assert "tensor<4x33xf32>" in out
     assert "tensor<2x8xf32>" in out
-
-
-@pytest.mark.parametrize(
-    ("name", "setting", "line"),
-    [
-        (
-            "split-head",
-            "tile_q=2",
-            "unknown size 'tile_q'; a schedule takes only --set SIZE=NUMBER; sizes of ",
-        ),
-        ("flash-published", "seq_q=6", "a shifted tile of a parallel loop"),
-    ],
-)
-def test_a_size_that_a_form_has_not_is_one_line(
-    name: str, setting: str, line: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["ir", f"schedule:{name}", "--set", setting, "--stage", "tiled"]) == 2
-    captured = capsys.readouterr()
-    assert captured.err.count("\n") == 1
-    assert line in captured.err

@@ -1,6 +1,5 @@
 """The Triton baseline: compiled for chips without a device, and executed by the emulator."""
 
-import dataclasses
 import importlib.util
 import os
 import subprocess
@@ -18,7 +17,7 @@ from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
 from harness.system.errors import BuildError, UnsupportedError
 from harness.variants.baselines.triton import variant
-from harness.variants.baselines.triton.tiles import TritonTiles, default_tiles, of_nvidia
+from harness.variants.baselines.triton.tiles import TritonTiles
 from harness.variants.baselines.triton.variant import Triton, executed_flops
 
 SMALL = AttentionProblem(heads=1, seq_q=64, head_dim=16, dtype="f16")
@@ -188,25 +187,6 @@ def test_what_triton_launches_itself_waits_for_a_device(tmp_path: Path) -> None:
     assert (artifact.executor, artifact.launch["chip"]) == ("none", "bmg")
     assert (artifact.why_not_run or "").startswith("no device")
     assert artifact.launch["tiles"] == {"tile_q": 64, "tile_kv": 64, "warps": 4, "pipeline": 3}
-
-
-@pytest.mark.parametrize(
-    ("chip", "head_dim", "tiles"),
-    [
-        ("sm_80", 64, TritonTiles(tile_q=128, tile_kv=64, warps=4, pipeline=3)),
-        ("sm_80", 128, TritonTiles(tile_q=128, tile_kv=32, warps=4, pipeline=4)),
-        ("sm_80", 256, TritonTiles(tile_q=128, tile_kv=64, warps=8, pipeline=2)),
-        ("sm_90a", 64, TritonTiles(tile_q=64, tile_kv=64, warps=4, pipeline=3)),
-        ("sm_90a", 128, TritonTiles(tile_q=128, tile_kv=128, warps=8, pipeline=3)),
-        ("sm_100", 128, TritonTiles(tile_q=128, tile_kv=64, warps=8, pipeline=2)),
-        ("sm_89", 128, TritonTiles(tile_q=128, tile_kv=32, warps=4, pipeline=4)),
-    ],
-)
-def test_the_best_known_tiles_depend_on_chip_and_width(chip: str, head_dim: int, tiles: TritonTiles) -> None:
-    problem = AttentionProblem(heads=1, seq_q=512, head_dim=head_dim, dtype="f16")
-    assert default_tiles(problem, of_nvidia(chip)) == tiles
-    case = Case(problem=problem, variant="triton", target=f"cuda:{chip}")
-    assert Triton().chosen(case) == dataclasses.asdict(tiles)
 
 
 def test_tiles_that_are_set_are_not_chosen() -> None:
