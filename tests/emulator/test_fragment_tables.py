@@ -16,11 +16,6 @@ def test_a_table_shows_each_elements_owner() -> None:
     assert lane_table(by_rows, rows=2, columns=4, lanes=4, elements=2, letter="a") == expected
 
 
-def test_a_table_shows_replicated_and_missing_elements() -> None:
-    table = lane_table(lambda lane, element: (0, 0), rows=1, columns=2, lanes=2, elements=1)
-    assert table.splitlines()[1].split() == ["0", "0:0/1:0", "."]
-
-
 def test_misplaced_elements_show_both_tables() -> None:
     found = {(lane, element): by_rows(lane, 1 - element) for lane in range(4) for element in range(2)}
     with pytest.raises(AssertionError, match=r"(?s)8 of 8 elements.*0:a0 0:a1.*0:a1 0:a0") as caught:

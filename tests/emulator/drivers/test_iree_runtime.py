@@ -16,7 +16,6 @@ from sweeps import sweep
 
 from harness.artifact.bound_call import BoundCall
 from harness.artifact.checked_executable import CheckedExecutable
-from harness.emulator.device_code import load_saved, save
 from harness.emulator.drivers.registry import load_image
 from harness.emulator.findings import FindingKind
 from harness.emulator.launching import FORWARD, REVERSED, LaunchSettings
@@ -143,11 +142,6 @@ def test_a_missing_barrier_is_found_with_its_place(attention, chip):
     assert raised.value.findings == tuple(map(str, report.findings))
 
 
-def test_an_image_without_code_is_refused(attention):
-    with pytest.raises(HarnessError, match="no kernels for this image"):
-        attention("sm_80").loaded(images=[])
-
-
 def test_a_kernel_without_code_is_refused(attention):
     module = attention("gfx942")
     with pytest.raises(HarnessError, match="no kernel attention_dispatch"):
@@ -179,16 +173,6 @@ def test_a_device_is_not_confused_with_its_stub(attention):
         load_on_device(module.artifact, module.folder)
 
 
-def test_a_launch_that_the_chip_cannot_do_fails(attention):
-    module = attention("gfx942")
-    images = [load_image(image) for image in module.image_codes()]
-    call = bound(module.loaded(images, QUICK))
-    for kernel in images[0].kernels.values():
-        kernel.structure.shared_arrays[0].bytes = 100_000
-    with pytest.raises(HarnessError, match=r"\d+ bytes of shared memory; gfx942 has 65536"):
-        call.run()
-
-
 @pytest.fixture
 def without_tracebacks() -> Iterator[None]:
     """Let a process that is meant to crash do so silently."""
@@ -208,12 +192,6 @@ def test_a_kernel_that_crashes_is_an_error_of_its_own(attention):
     call = bound(module.loaded(images, replace(QUICK, processes=2)))
     with pytest.raises(HarnessError, match="ended by signal 6"):
         call.run()
-
-
-def test_what_is_saved_is_what_is_loaded(attention, tmp_path):
-    codes = attention("gfx1201").image_codes()
-    save(tmp_path, codes)
-    assert load_saved(tmp_path) == codes
 
 
 def test_loading_needs_no_mlir():

@@ -120,11 +120,6 @@ REFUSED = {
         "%v = load atomic i32, ptr addrspace(1) %data monotonic, align 4",
         r"an atomic llvm\.load",
     ),
-    "an atomic addition": ("%v = atomicrmw add ptr addrspace(1) %data, i32 1 monotonic", r"llvm\.atomicrmw"),
-    "an exchange": (
-        "%v = cmpxchg ptr addrspace(1) %data, i32 1, i32 2 monotonic monotonic",
-        r"llvm\.cmpxchg",
-    ),
     "memset": (
         "call void @llvm.memset.p1.i64(ptr addrspace(1) %data, i8 0, i64 16, i1 false)",
         r"llvm\.intr\.memset",

@@ -37,15 +37,6 @@ def innermost_loops(text: str) -> list[str]:
     return loops
 
 
-def test_every_stage_leaves_a_file_and_all_but_the_last_a_duration():
-    artifact, folder = build("flash", PROBLEM)
-    stages = plugins.variant("flash").stages_of(artifact.case)
-    assert tuple(artifact.stage_files) == tuple(stage.name for stage in stages)
-    assert {*artifact.stage_files} - {*artifact.stage_seconds} == {"object"}  # that of `assembly` has it, too
-    assert all(stage.summary for stage in stages)
-    assert all((folder / name).stat().st_size > 0 for name in artifact.stage_files.values())
-
-
 @EACH_VARIANT
 @pytest.mark.parametrize(
     ("stage", "present", "absent"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.targets.cuda import CudaTarget, nvdisasm, ptx, ptxas
+from harness.targets.cuda import nvdisasm, ptx, ptxas
 from harness.targets.gpu.kernel_metrics import KernelMetrics, instructions
 from harness.targets.gpu.launch import GpuKernel
 from harness.targets.object_files import code_bytes
@@ -149,15 +149,3 @@ def test_machine_instructions_are_counted_by_class():
     }
     assert nvdisasm.together([{"matrix": 1}, {"matrix": 2, "float": 3}]) == {"matrix": 3, "float": 3}
     assert nvdisasm.together([{"matrix": 1}, None]) == {}
-
-
-def test_the_doctor_says_what_is_missing_for_figures(monkeypatch):
-    known = {"ptxas": "V13.0.88", "nvdisasm": None}
-    monkeypatch.setattr("harness.targets.cuda.version", known.get)
-    assert CudaTarget().tool_versions() == {"ptxas": "V13.0.88"}
-    metrics = CudaTarget().capabilities()[-1]
-    assert (metrics.action, metrics.available) == ("metrics", False)
-    assert metrics.detail == (
-        "registers, spills, occupancy by ptxas V13.0.88; no nvdisasm for machine instructions: "
-        "install attention-harness[cuda]"
-    )

@@ -54,34 +54,6 @@ def test_sums_after_the_loop_are_right_for_any_scores(distribution: str, tmp_pat
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize("keys", [64, 70])
-def test_rows_that_see_no_key_are_zero(keys: int, tmp_path: Path) -> None:
-    unequal = AttentionProblem(heads=1, seq_q=200, seq_kv=keys, head_dim=64, dtype="f16", causal=True)
-    assert_right(build(unequal, tmp_path, params=LARGE, row_sums="after-loop"), tmp_path)
-
-
-def shuffles_in_loops(distributed: str) -> int:
-    """Return how many shuffles stand in loops."""
-    depth = count = 0
-    for line in distributed.splitlines():
-        depth += ("scf.for" in line and line.rstrip().endswith("{")) or (depth and line.count("{"))
-        count += bool(depth) and "gpu.shuffle" in line
-        depth -= line.count("}") if depth else 0
-    return count
-
-
-@pytest.mark.sweep
-def test_sums_after_the_loop_halve_its_shuffles(tmp_path: Path) -> None:
-    counts = {}
-    for row_sums in ("every-tile", "after-loop"):
-        folder = tmp_path / row_sums
-        artifact = build(RAGGED, folder, params=SMALL, row_sums=row_sums)
-        counts[row_sums] = shuffles_in_loops(text(artifact, folder, "distributed"))
-        assert ("partial-sums" in artifact.stage_files) == (row_sums == "after-loop")
-    assert counts["after-loop"] * 2 == counts["every-tile"] > 0
-
-
-@pytest.mark.sweep
 def test_sums_stay_in_parts_from_one_loop_to_the_next(tmp_path: Path) -> None:
     shown = text(build(RAGGED, tmp_path, params=LARGE), tmp_path, "partial-sums")
     assert shown.count("scf.for %") == 2

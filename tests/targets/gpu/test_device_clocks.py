@@ -26,13 +26,6 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return time
 
 
-def test_a_reading_is_clock_and_reasons(now: list[float]) -> None:
-    watch = Watched(ClockReading(1200, 0x1 | 0x4))
-    assert watch.state == ClockState()
-    watch.read()
-    assert watch.state == ClockState(1200, "power cap, temperature")
-
-
 def test_readings_in_quick_succession_are_one(now: list[float]) -> None:
     watch = Watched(ClockReading(1980, 0), ClockReading(1200, 0x1))
     watch.read()
@@ -64,11 +57,5 @@ def test_a_device_that_may_not_be_read_any_more_is_not_known(now: list[float]) -
     watch = Watched(ClockReading(1980, 0x1), None)
     watch.read()
     now[0] += READ_INTERVAL_S
-    watch.read()
-    assert watch.state == ClockState()
-
-
-def test_without_a_library_nothing_is_known() -> None:
-    watch = Clocks()
     watch.read()
     assert watch.state == ClockState()

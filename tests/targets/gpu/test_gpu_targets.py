@@ -2,7 +2,6 @@
 
 import pytest
 
-from harness import plugins
 from harness.emulator import native_library
 from harness.problem.attention_problem import AttentionProblem
 from harness.system.machine.gpus import GpuDevice
@@ -28,13 +27,6 @@ def here(monkeypatch):
 
     have(driver=False)
     return have
-
-
-def test_both_are_plugins_and_describe_their_chips():
-    assert isinstance(plugins.target("cuda:sm_80"), CudaTarget)
-    assert isinstance(plugins.target("rocm"), RocmTarget)
-    assert {"sm_80", "sm_86", "sm_89", "sm_90", "sm_90a"} <= CudaTarget().chips().keys()
-    assert {"gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"} <= RocmTarget().chips().keys()
 
 
 @pytest.mark.parametrize(

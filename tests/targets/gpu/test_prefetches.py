@@ -5,9 +5,7 @@ import re
 import pytest
 from emulated_runs import assert_right_on_emulator, built, text
 
-from harness import plugins
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.case import Case
 from harness.system.errors import UnsupportedError
 
 WHOLE = AttentionProblem(heads=1, seq_q=64, seq_kv=192, head_dim=64, dtype="f16")
@@ -79,12 +77,6 @@ def test_an_option_leaves_them_out() -> None:
     artifact, folder = built(WHOLE, BMG, options={"prefetches": "none"})
     assert "prefetched" not in artifact.stage_files
     assert "prefetch" not in text(artifact, folder, "llvm-ir")
-
-
-def test_a_case_says_what_was_chosen_where_there_is_a_choice() -> None:
-    case = Case(problem=WHOLE, variant="flash", target="xegpu:bmg")
-    assert plugins.variant("flash").chosen(case)["prefetches"] == "next-tile"
-    assert "prefetches" not in plugins.variant("flash").chosen(case.model_copy(update={"target": "cuda"}))
 
 
 def test_vendors_without_them_refuse_the_option() -> None:

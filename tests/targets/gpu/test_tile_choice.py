@@ -150,13 +150,3 @@ def test_what_halves_of_a_wave_both_hold_counts_twice() -> None:
     )
     # P and Q of a row, 64 elements each, and 16 keys of 64 elements.
     assert replicated - shared == 32 + 32 + 16
-
-
-def test_tiles_that_a_loop_loads_ahead_take_registers() -> None:
-    one = WorkgroupTile(problem(), MI300, 128, 64, warps=4)
-    half = WorkgroupTile(problem(), MI300, 128, 32, warps=4)
-    in_flight = 32 * (64 + 64) * 2 // 4 // one.warps // 64
-    scores_and_operand = 32 * 3 // 4
-    assert (
-        one.registers(holds_query=False) - half.registers(holds_query=False) == in_flight + scores_and_operand
-    )

@@ -9,7 +9,6 @@ from harness.targets.lowering.transforms import replace_operations
 from harness.targets.xegpu.lane_operations import (
     REPLACEMENTS,
     cut_words,
-    declare_arrays_first,
     require_lowered,
 )
 
@@ -73,43 +72,6 @@ def test_what_the_lowering_leaves_behind_fails_the_build_by_its_name(body: str, 
 def test_a_lowered_module_passes() -> None:
     with mlir_context():
         require_lowered(ir.Module.parse(KERNEL.format(body=THREAD)))
-
-
-ARRAY_IN_A_LOOP = """
-gpu.module @kernels {
-  llvm.func @take(!llvm.ptr)
-  llvm.func @kernel(%condition: i1) {
-    llvm.br ^loop
-  ^loop:
-    %size = llvm.mlir.constant(8 : i32) : i32
-    %array = llvm.alloca %size x i32 : (i32) -> !llvm.ptr
-    llvm.call @take(%array) : (!llvm.ptr) -> ()
-    llvm.cond_br %condition, ^loop, ^end
-  ^end:
-    llvm.return
-  }
-}
-"""
-
-
-def test_an_array_is_declared_where_the_function_begins() -> None:
-    with mlir_context():
-        module = ir.Module.parse(ARRAY_IN_A_LOOP)
-        declare_arrays_first(module)
-        module.operation.verify()
-        text = str(module)
-    assert text.index("!llvm.array<8 x i32> {alignment = 64 : i64}") < text.index("llvm.br")
-    assert text.count("llvm.alloca") == 1
-
-
-def test_an_array_of_unknown_size_is_refused() -> None:
-    text = ARRAY_IN_A_LOOP.replace("%condition: i1", "%condition: i1, %size: i32").replace(
-        "%size = llvm.mlir.constant(8 : i32) : i32", ""
-    )
-    with mlir_context():
-        module = ir.Module.parse(text)
-        with pytest.raises(BuildError, match="a size that is no constant"):
-            declare_arrays_first(module)
 
 
 SLICES = """
