@@ -1,7 +1,7 @@
 """Attention of any rank in the `attn` dialect, in f64, and the same in NumPy."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,6 +74,17 @@ class Attention:
     def output_shape(self) -> tuple[int, ...]:
         """Return the shape of the output."""
         return (*self.leading, self.queries, self.width_v)
+
+    def with_scores(self, change: Callable[[ir.Value], ir.Value]) -> Callable[..., list[ir.Value]]:
+        """Return a builder of attention whose softmax is of changed scores."""
+
+        def build(*values: ir.Value) -> list[ir.Value]:
+            steps = self.build(*values)
+            with ir.InsertionPoint(steps.softmax.operation):
+                steps.softmax.operation.operands[0] = change(steps.score)
+            return [steps.output]
+
+        return build
 
     def module(self) -> ir.Module:
         """Return the untiled payload."""

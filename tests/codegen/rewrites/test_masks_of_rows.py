@@ -56,14 +56,7 @@ def test_tiles_of_a_mask_of_rows(bounds, columns, offset, sizes, order):
 
 def attention(problem: Attention, bounds):
     """Return a builder of attention with masked rows of scores."""
-
-    def build(*values):
-        steps = problem.build(*values)
-        with ir.InsertionPoint(steps.softmax.operation):
-            steps.softmax.operation.operands[0] = row_masked(steps.score, bounds)
-        return [steps.output]
-
-    return build
+    return problem.with_scores(lambda score: row_masked(score, bounds))
 
 
 def expected(problem: Attention, bounds, query, key, value) -> np.ndarray:

@@ -136,14 +136,8 @@ def test_visiting_those_tiles_computes_attention_of_each_sequence(packing, tile,
     problem = Attention(queries=queries, keys=packing.keys, width=2, width_v=2)
     tile = min(tile, queries)
     rows_seen = [packing.seen(row) for row in range(queries)]
-
-    def build(*values):
-        steps = problem.build(*values)
-        with ir.InsertionPoint(steps.softmax.operation):
-            bounds = [(seen.start, seen.stop) for seen in rows_seen]
-            steps.softmax.operation.operands[0] = row_masked(steps.score, bounds)
-        return [steps.output]
-
+    bounds_of_rows = [(seen.start, seen.stop) for seen in rows_seen]
+    build = problem.with_scores(lambda score: row_masked(score, bounds_of_rows))
     inputs = query, key, value = problem.inputs()
     with mlir_context():
         module = payload(problem.arguments(), build)

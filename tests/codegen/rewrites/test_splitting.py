@@ -75,25 +75,27 @@ def test_skipping_what_a_window_hides_changes_nothing(queries, keys, shift, left
     close(result, masked_attention(visible, *inputs))
 
 
+def masked_where(inequalities):
+    """Return a mask of scores by inequalities of their row and column."""
+
+    def mask(score):
+        visible = ir.AffineMap.get(2, 0, inequalities(ir.AffineDimExpr.get(0), ir.AffineDimExpr.get(1)))
+        return attn.mask(score, visible, [b.index(0)] * 2, fill=-math.inf).masked
+
+    return mask
+
+
 def windowed(problem, shift, left, period=None):
     """Return a builder of attention whose query i sees keys from i + shift − left to i + shift.
 
     With a period queries are numbered from 0 again after it.
     """
-    from harness.codegen.ir import builder as b
 
-    def build(*values):
-        steps = problem.build(*values)
-        row, column = ir.AffineDimExpr.get(0), ir.AffineDimExpr.get(1)
-        if period is not None:
-            row = ir.AffineExpr.get_mod(row, period)
-        visible = ir.AffineMap.get(2, 0, [row - column + shift, column - row - shift + left])
-        with ir.InsertionPoint(steps.softmax.operation):
-            masked = attn.mask(steps.score, visible, [b.index(0)] * 2, fill=-math.inf).masked
-        steps.softmax.operation.operands[0] = masked
-        return [steps.output]
+    def inequalities(row, column):
+        query = row if period is None else ir.AffineExpr.get_mod(row, period)
+        return [query - column + shift, column - query - shift + left]
 
-    return build
+    return problem.with_scores(masked_where(inequalities))
 
 
 def masked_attention(visible, query, key, value):
@@ -133,16 +135,7 @@ def refused(module: ir.Module) -> str:
 
 def test_a_remainder_of_the_loops_position_bounds_no_loop():
     problem = Attention(queries=4, keys=8)
-
-    def build(*values):
-        steps = problem.build(*values)
-        key = ir.AffineDimExpr.get(1)
-        visible = ir.AffineMap.get(2, 0, [ir.AffineExpr.get_mod(key, 3) - key + 2])
-        with ir.InsertionPoint(steps.softmax.operation):
-            masked = attn.mask(steps.score, visible, [b.index(0)] * 2, fill=-math.inf).masked
-        steps.softmax.operation.operands[0] = masked
-        return [steps.output]
-
+    build = problem.with_scores(masked_where(lambda _, key: [ir.AffineExpr.get_mod(key, 3) - key + 2]))
     with mlir_context():
         module = payload(problem.arguments(), build)
         tile_and_fuse(within(module, "attn.batch_matmul")[-1], [0, 0, 4])
