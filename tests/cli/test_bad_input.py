@@ -38,8 +38,8 @@ def test_in_an_experiment(capsys: pytest.CaptureFixture[str], calls: Calls, comm
         ),
         (["check", "trial", "--junit", "pipe"], "--junit pipe: is no regular file; expected a file that can"),
         (
-            ["report", "results", "--out", "file"],
-            "--out file: File exists; expected a folder that can be written",
+            ["report", "results", "--out", "file/x"],
+            "--out file/x: Not a directory; expected a folder that can be written",
         ),
         (["run"], "found neither, expected either an EXPERIMENT or --bundle DIR"),
         (

@@ -54,10 +54,7 @@ def test_what_broadcasts_to_the_scores_is_taken(shape: tuple[int, ...]) -> None:
     ("changed", "message"),
     [
         ({"mask": np.ones((2, 1, 3, 5), np.uint8)}, "mask: found dtype uint8, expected bool, true where"),
-        ({"mask": np.ones((3, 5), np.float32)}, "mask: found dtype float32, expected bool"),
         ({"bias": np.zeros((3, 5))}, "bias: found dtype float64, expected float32 as q has"),
-        ({"bias": np.zeros((3, 5), bool)}, "bias: found dtype bool, expected float32 as q has"),
-        ({"bias": np.zeros((3, 5), np.float16)}, "bias: found dtype float16, expected float32"),
         (
             {"mask": np.ones((5, 3), bool)},
             r"mask: found shape \[5, 3\], expected one that broadcasts to \[2, 4,",
@@ -180,7 +177,6 @@ class TestReadingAProblem:
         ("fields", "message"),
         [
             ({"casual": True}, r"casual: unknown key \(did you mean causal\?\); allowed: variant, "),
-            ({"varient": "naive"}, r"varient: unknown key \(did you mean variant\?\); allowed: variant, "),
             ({"heads": 4}, "heads: unknown key"),
             ({"causal": "no"}, 'causal: Input should be a valid boolean, found "no"'),
         ],

@@ -4,12 +4,11 @@ import math
 
 import pandas
 import pytest
-from example_results import example_manifest, example_result, failed_result, load
+from example_results import example_result, failed_result, load
 from pydantic import ValidationError
 
 from harness.results.frame import results_frame
 from harness.results.result import BY_NAME, TIMING_FIELDS, Result
-from harness.results.run_folder import RunFolder
 from harness.system.errors import InputError
 from harness.system.status import Status
 
@@ -104,25 +103,6 @@ def test_a_parameter_column_holds_the_values_of_all_variants(values, dtype, expe
     frame = results_frame([example_result(str(value), params={"p": value}) for value in values])
     assert frame["param.p"].dtype == pandas.Series([], dtype=dtype).dtype
     assert frame["param.p"].tolist() == expected
-
-
-def _run(root, experiment, *cases):
-    folder = RunFolder.create(root, experiment, example_manifest(experiment))
-    for case in cases:
-        folder.append_result(example_result(case, experiment=experiment, run=folder.run))
-    return folder
-
-
-def test_load_reads_a_run_folder_that_never_finished(tmp_path):
-    folder = _run(tmp_path, "sweep", "a", "b")
-    assert load(folder.path)["case"].tolist() == ["a", "b"]
-
-
-def test_load_joins_several_runs_in_the_given_order(tmp_path):
-    first = _run(tmp_path, "one", "a")
-    second = _run(tmp_path, "two", "b")
-    assert load(second.path, first.path)["experiment"].tolist() == ["two", "one"]
-    assert load(first.path, second.path)["experiment"].tolist() == ["one", "two"]
 
 
 def test_load_of_nothing_is_refused(tmp_path):

@@ -21,11 +21,7 @@ def folder(tmp_path: Path) -> RunFolder:
     return run
 
 
-def test_a_run_is_called_what_its_folder_is() -> None:
-    assert names_of_folders([Path("a/one"), Path("a/two")]) == ["one", "two"]
-
-
-def test_equal_folder_names_are_told_apart_by_the_folders_above() -> None:
+def test_a_run_is_called_what_its_folder_is_and_equal_names_are_told_apart_by_those_above() -> None:
     folders = [Path("/x/node1/sweep/noon"), Path("/x/node2/sweep/noon"), Path("/x/node2/sweep/one")]
     assert names_of_folders(folders) == ["node1/sweep/noon", "node2/sweep/noon", "one"]
 

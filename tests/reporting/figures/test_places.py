@@ -30,11 +30,6 @@ CASES: dict[str, tuple[Lengths, str | list[str], dict[str, list[int]]]] = {
         KEYS,
         {"seq q 1": [256, 512, 1024], "seq q = seq kv": [256, 512]},
     ),
-    "decode and square at other places": (
-        [(1, 300), (1, 700), *SQUARE],
-        KEYS,
-        {"seq q 1": [300, 700], "seq q = seq kv": [256, 512]},
-    ),
     "fixed queries, fewer and more keys": (
         [(128, keys) for keys in (32, 64, 128, 256)],
         KEYS,
@@ -48,7 +43,6 @@ CASES: dict[str, tuple[Lengths, str | list[str], dict[str, list[int]]]] = {
         KEYS,
         {"seq q 1": [1024], "seq q = seq kv": [2048]},
     ),
-    "a few more keys than queries": ([(64, 141), (128, 205), (129, 400)], KEYS, {"": [141, 205, 400]}),
     "two numbers of queries": (
         [*DECODE, *((128, keys) for keys in (128, 256))],
         KEYS,

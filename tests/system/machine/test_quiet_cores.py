@@ -26,19 +26,19 @@ def busy_in_the_window(monkeypatch: pytest.MonkeyPatch) -> dict[int, float]:
     return busy
 
 
-def test_none_is_used_by_others(busy_in_the_window: dict[int, float]) -> None:
-    busy_in_the_window.update({0: 0.05, 3: 0.04})
-    assert quiet_cores(window_s=0) == [1]
-
-
-def test_equally_quiet_ones_are_all_there(busy_in_the_window: dict[int, float]) -> None:
-    busy_in_the_window.update({0: 0.05, 3: 0.01})
-    assert quiet_cores(window_s=0) == [1, 3]
-
-
-def test_all_are_those_that_this_process_may_use(busy_in_the_window: dict[int, float]) -> None:
-    busy_in_the_window.update({0: 0.05, 1: 0.05, 2: 0.0, 3: 0.05})
-    assert quiet_cores(window_s=0) == [0, 1, 3]
+@pytest.mark.parametrize(
+    ("busy", "quiet"),
+    [
+        ({0: 0.05, 3: 0.04}, [1]),
+        ({0: 0.05, 3: 0.01}, [1, 3]),
+        ({0: 0.05, 1: 0.05, 3: 0.05}, [0, 1, 3]),
+    ],
+)
+def test_the_quietest_are_of_those_that_this_process_may_use(
+    busy_in_the_window: dict[int, float], busy: dict[int, float], quiet: list[int]
+) -> None:
+    busy_in_the_window.update(busy)
+    assert quiet_cores(window_s=0) == quiet
 
 
 def test_the_processor_of_the_quickest_loop_is_the_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
