@@ -3,32 +3,12 @@
 from pathlib import Path
 
 import pytest
-from example_plugins import use_example_plugins
+from test_experiment import HEAD, PROBLEM
 
 from harness.experiment.experiment import load_experiment
 from harness.system.errors import InputError
 
-HEAD = """
-name = "trial"
-question = "Does it work?"
-variants = ["unfused", "flash"]
-"""
-PROBLEM = """
-[problem]
-heads = 4
-head_dim = 64
-seq = 128
-"""
-
-
-@pytest.fixture(autouse=True)
-def _example_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_example_plugins(monkeypatch)
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "trial.toml"
+pytestmark = pytest.mark.usefixtures("examples")
 
 
 def error_of(file: Path, text: str) -> str:
@@ -119,18 +99,6 @@ def test_one_line_says_what_is_wrong(file: Path, old: str, new: str, expected: s
     text = HEAD + PROBLEM
     assert old in text
     assert error_of(file, text.replace(old, new)).startswith(expected)
-
-
-def test_every_mistake_has_its_line_with_file_and_key(file: Path) -> None:
-    text = HEAD + PROBLEM.replace("64", "-64").replace("128", "0").replace("heads = 4", "heads = -1")
-    file.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError) as caught:
-        load_experiment(file)
-    assert set(caught.value.lines) == {
-        f"{file}: problem.seq.0: Input should be greater than 0, found 0",
-        f"{file}: problem.heads.0: Input should be greater than 0, found -1",
-        f"{file}: problem.head_dim.0: Input should be greater than 0, found -64",
-    }
 
 
 def lines_of(file: Path, text: str) -> list[str]:
