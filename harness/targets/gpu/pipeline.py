@@ -170,11 +170,17 @@ def _on_kernels(
 
 
 def _stage(build: KernelBuild) -> str:
-    staging, slots = build.vendor.staging, build.strategy.staging_slots or 1
+    staging, strategy = build.vendor.staging, build.strategy
     if staging is not None:
         for kernel in functions_of(build.module):
-            most_bytes = build.vendor.workgroup_shared_bytes
-            stage_matrix_operands(kernel, staging, slots, build.tiling, most_bytes)
+            stage_matrix_operands(
+                kernel,
+                staging,
+                strategy.staging_slots or 1,
+                build.tiling,
+                build.vendor.workgroup_shared_bytes,
+                behind_scores=strategy.copies == "behind-scores",
+            )
     return str(build.module)
 
 

@@ -4,6 +4,9 @@ A prefetch takes no registers, and nobody waits for it.  It stands where an iter
 the iteration's products go on meanwhile.
 """
 
+import itertools
+from collections.abc import Sequence
+
 from mlir import ir
 from mlir.dialects import arith, memref
 
@@ -24,9 +27,7 @@ def prefetch_next_tiles(function: ir.OpView) -> None:
         reads = [operation for operation in ForLoop(loop).body.operations if _is_of_tiles(operation)]
         with ir.InsertionPoint.at_block_begin(ForLoop(loop).body), loop.location:
             if reads:
-                following = _next_or_same(ForLoop(loop))
-            for read in reads:
-                _prefetch(read, ForLoop(loop), following)
+                _prefetch_all(reads, ForLoop(loop))
 
 
 def _next_or_same(loop: ForLoop) -> ir.Value:
@@ -50,16 +51,27 @@ def _is_of_tiles(operation: ir.OpView) -> bool:
     )
 
 
-def _prefetch(read: ir.OpView, loop: ForLoop, following: ir.Value) -> None:
-    """Emit the prefetch of what a read reads in the following iteration, if that is something else."""
-    buffer, *operands = read.operands
-    kind, rank = ir.VectorType(read.results[0].type), ir.MemRefType(buffer.type).rank
-    indices = loop.at_iteration(operands[:rank], following)
-    if indices == operands[:rank]:
+def _prefetch_all(reads: Sequence[ir.OpView], loop: ForLoop) -> None:
+    """Emit the prefetches of what reads read in the following iteration; they look up a page once."""
+    places = [list(read.operands)[1 : 1 + _rank(read)] for read in reads]
+    following = iter(loop.at_iteration([index for place in places for index in place], _next_or_same(loop)))
+    for read, place in zip(reads, places, strict=True):
+        _prefetch(read, place, list(itertools.islice(following, len(place))))
+
+
+def _prefetch(read: ir.OpView, place: list[ir.Value], following: list[ir.Value]) -> None:
+    """Emit the prefetch of the tile that begins at the following place, if that is another one."""
+    if following == place:
         return
+    buffer, kind = read.operands[0], ir.VectorType(read.results[0].type)
     for axis, size in zip((-2, -1), kind.shape, strict=True):
-        if indices[axis] != operands[:rank][axis]:
+        if following[axis] != place[axis]:
             last = ir.MemRefType(buffer.type).shape[axis] - size
-            indices[axis] = arith.minui(indices[axis], index(last))
-    asked = memref.prefetch(buffer, indices, False, NEAREST, True)
+            following[axis] = arith.minui(following[axis], index(last))
+    asked = memref.prefetch(buffer, following, False, NEAREST, True)
     asked.attributes[PREFETCHED_TILE] = ir.DenseI64ArrayAttr.get(list(kind.shape))
+
+
+def _rank(read: ir.OpView) -> int:
+    rank: int = ir.MemRefType(read.operands[0].type).rank
+    return rank

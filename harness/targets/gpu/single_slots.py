@@ -6,14 +6,22 @@ iteration, and half of the shared memory of two slots.
 """
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from mlir import ir
 from mlir.dialects import arith, gpu
 
 from harness.codegen.ir.builder import index
 from harness.codegen.ir.for_loop import ForLoop
-from harness.targets.gpu.staged_tile import Staged, is_before, uses_in_products, wait_for_readers, when
+from harness.targets.gpu.staged_tile import (
+    Staged,
+    first_use,
+    in_order,
+    is_before,
+    last_use,
+    wait_for_readers,
+    when,
+)
 from harness.targets.gpu.vendor import Staging
 
 
@@ -21,14 +29,14 @@ def can_take_turns(group: Sequence[Staged]) -> bool:
     """Return whether a loop is through with each operand before it needs the next."""
     if len(group) < 2:
         return False
-    ordered = _in_order(group)
-    return all(_last_use(operand) < _first_use(other) for operand, other in itertools.pairwise(ordered))
+    ordered = in_order(group)
+    return all(last_use(operand) < first_use(other) for operand, other in itertools.pairwise(ordered))
 
 
 def read_in_turn(loop: ir.OpView, group: Sequence[Staged], staging: Staging) -> None:
     """Copy each operand while those before it are in use; the last one waits for its own iteration."""
     lower, upper, step = ForLoop(loop).bounds
-    ordered = _in_order(group)
+    ordered = in_order(group)
     memory = [operand.allocated(slots=1) for operand in ordered]
     operations = list(ForLoop(loop).body.operations)
     iteration = ForLoop(loop).position
@@ -37,8 +45,8 @@ def read_in_turn(loop: ir.OpView, group: Sequence[Staged], staging: Staging) -> 
         wait_for_readers(loop)
         when(is_before(lower, upper), lambda: _copy_all(ordered[:-1], memory, zero, lower))
         staging.commit()
-    first_uses = [operations[_first_use(operand)] for operand in ordered]
-    starts = [operations[0], *(operations[_last_use(operand) + 1] for operand in ordered[:-1])]
+    first_uses = [operations[first_use(operand)] for operand in ordered]
+    starts = [operations[0], *(operations[last_use(operand) + 1] for operand in ordered[:-1])]
     for turn, start in enumerate(starts):
         free = turn - 1  # of the operands: all warps are through with it when they have arrived
         with ir.InsertionPoint(start), loop.location:
@@ -65,29 +73,3 @@ def _copy_next(
     operand: Staged, buffer: ir.Value, slot: ir.Value, following: ir.Value, upper: ir.Value
 ) -> None:
     when(is_before(following, upper), lambda: operand.copy_to(buffer, slot, following))
-
-
-def _in_order(group: Sequence[Staged]) -> list[Staged]:
-    return sorted(group, key=_first_use)
-
-
-def _first_use(operand: Staged) -> int:
-    return min(_positions(operand, operand.read.results[0].uses))
-
-
-def _last_use(operand: Staged) -> int:
-    return max(_positions(operand, uses_in_products(operand.read.results[0])))
-
-
-def _positions(operand: Staged, uses: Iterable[ir.OpOperand]) -> list[int]:
-    """Return the positions, in the block that reads an operand, of the operations with these uses."""
-    block = operand.read.operation.block
-    positions = {operation.operation: number for number, operation in enumerate(block.operations)}
-    return [positions[_within(use.owner.operation, block)] for use in uses]
-
-
-def _within(operation: ir.Operation, block: ir.Block) -> ir.Operation:
-    """Return what an operation stands in, itself included, directly in a block."""
-    while operation.block != block:
-        operation = operation.parent
-    return operation

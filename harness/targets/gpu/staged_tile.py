@@ -1,7 +1,7 @@
 """A tile of an operand on its way through shared memory: where it lies there, how it is copied and read."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -82,9 +82,17 @@ class Staged:
 
     def load(self, iteration: ir.Value | None = None) -> ir.Value:
         """Emit a read of the tile, which the lanes share; in a loop an iteration's."""
+        return self.load_from(self.place(iteration))
+
+    def place(self, iteration: ir.Value | None = None) -> list[ir.Value]:
+        """Return where the tile begins, in a loop an iteration's: emits what computes it."""
         indices = list(self.read.operands)[1:-1]
-        if self.loop is not None and iteration is not None:
-            indices = ForLoop(self.loop).at_iteration(indices, iteration)
+        if self.loop is None or iteration is None:
+            return indices
+        return ForLoop(self.loop).at_iteration(indices, iteration)
+
+    def load_from(self, indices: Sequence[ir.Value]) -> ir.Value:
+        """Emit a read of a tile that begins somewhere, which the lanes share."""
         copy = self.read.operation.clone()
         for number, at in enumerate(indices):
             copy.operands[1 + number] = at
@@ -142,6 +150,35 @@ class Staged:
             size,
             PITCH_BYTES,
         )
+
+
+def in_order(group: Sequence[Staged]) -> list[Staged]:
+    """Return operands of one loop in the order in which it uses them."""
+    return sorted(group, key=first_use)
+
+
+def first_use(operand: Staged) -> int:
+    """Return the position, in the block that reads an operand, of what uses it first."""
+    return min(_positions(operand, operand.read.results[0].uses))
+
+
+def last_use(operand: Staged) -> int:
+    """Return the position, in the block that reads an operand, of the last product with it."""
+    return max(_positions(operand, uses_in_products(operand.read.results[0])))
+
+
+def _positions(operand: Staged, uses: Iterable[ir.OpOperand]) -> list[int]:
+    """Return the positions, in the block that reads an operand, of the operations with these uses."""
+    block = operand.read.operation.block
+    positions = {operation.operation: number for number, operation in enumerate(block.operations)}
+    return [positions[_within(use.owner.operation, block)] for use in uses]
+
+
+def _within(operation: ir.Operation, block: ir.Block) -> ir.Operation:
+    """Return what an operation stands in, itself included, directly in a block."""
+    while operation.block != block:
+        operation = operation.parent
+    return operation
 
 
 def uses_in_products(value: ir.Value) -> list[ir.OpOperand]:

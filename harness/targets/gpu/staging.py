@@ -27,7 +27,9 @@ from harness.targets.gpu.shared_memory import place
 from harness.targets.gpu.single_slots import can_take_turns, read_in_turn
 from harness.targets.gpu.staged_tile import (
     Staged,
+    in_order,
     is_before,
+    last_use,
     slots_of,
     uses_in_products,
     wait_for_readers,
@@ -42,12 +44,19 @@ VIEWS = ("memref.subview", "memref.transpose")
 
 
 def stage_matrix_operands(
-    function: ir.OpView, staging: Staging, slots: int, tiling: WarpTiling, most_bytes: int | None = None
+    function: ir.OpView,
+    staging: Staging,
+    slots: int,
+    tiling: WarpTiling,
+    most_bytes: int | None = None,
+    *,
+    behind_scores: bool = False,
 ) -> None:
     """Let the operands of products that are read from global memory pass through shared memory, in place.
 
     Tiles that loops cut along their rows, as of probabilities in memory, are read directly where so many
-    bytes have no room for them.
+    bytes have no room for them.  With two slots the next tiles are copied as soon as there is a slot, or
+    behind the product with the operand that the loop uses first.
     """
     reads = [_staged(operation, staging, tiling) for operation in operations_within(function)]
     staged = [operand for operand in reads if operand is not None]
@@ -70,7 +79,8 @@ def stage_matrix_operands(
         elif slots == 1 and can_take_turns(group):
             read_in_turn(loop.opview, group, staging)
         else:
-            _read_ahead(loop.opview, group, staging, ahead)
+            is_late = behind_scores and can_take_turns(group)
+            _read_ahead(loop.opview, group, staging, ahead, behind_scores=is_late)
 
 
 def _with_room(operands: list[Staged], slots: int, room: int | None) -> list[Staged]:
@@ -118,8 +128,13 @@ def _read_once(operand: Staged) -> None:
         operand.read_from(buffer, zero)
 
 
-def _read_ahead(loop: ir.OpView, group: list[Staged], staging: Staging, slots: int) -> None:
+def _read_ahead(
+    loop: ir.OpView, group: list[Staged], staging: Staging, slots: int, *, behind_scores: bool = False
+) -> None:
     """Copy the tiles of the first iteration before the loop, and in each iteration those of the next.
+
+    Behind scores it is known since the iteration began where the next tiles lie: to look up their page has
+    taken its time by then.
 
     Through registers they are loaded before the products and stored after: they are on their way meanwhile.
     With one slot all warps have to be through with it by then, which takes a second barrier.  The last
@@ -128,25 +143,31 @@ def _read_ahead(loop: ir.OpView, group: list[Staged], staging: Staging, slots: i
     lower, upper, step = ForLoop(loop).bounds
     body, iteration = ForLoop(loop).body, ForLoop(loop).position
     memory = [staged.allocated(slots) for staged in group]
+    scores = list(body.operations)[last_use(in_order(group)[0])]
 
-    def copy_all(iteration: ir.Value, slot: ir.Value) -> None:
-        for staged, buffer in zip(group, memory, strict=True):
-            staged.copy_to(buffer, slot, iteration)
+    def copy_all(places: list[list[ir.Value]], slot: ir.Value) -> None:
+        for staged, start, buffer in zip(group, places, memory, strict=True):
+            staged.store(staged.load_from(start), buffer, slot)
+
+    def places_at(iteration: ir.Value) -> list[list[ir.Value]]:
+        return [staged.place(iteration) for staged in group]
 
     with ir.InsertionPoint(loop), loop.location:
         wait_for_readers(loop)
-        when(is_before(lower, upper), lambda: copy_all(lower, index(0)))
+        when(is_before(lower, upper), lambda: copy_all(places_at(lower), index(0)))
         staging.commit()
     with ir.InsertionPoint.at_block_begin(body), loop.location:
         slot, other = slots_of(iteration, lower, step, slots)
+        following = arith.addi(iteration, step)
+        has_next = is_before(following, upper)
+        if staging.is_through_registers or behind_scores:
+            places = places_at(arith.select(has_next, following, iteration))
         staging.wait()
         gpu.barrier()
-        following = arith.addi(iteration, step)
         if staging.is_through_registers:
-            next_or_same = arith.select(is_before(following, upper), following, iteration)
-            loaded = [staged.load(next_or_same) for staged in group]
-        else:
-            when(is_before(following, upper), lambda: copy_all(following, other))
+            loaded = [staged.load_from(start) for staged, start in zip(group, places, strict=True)]
+        elif not behind_scores:
+            when(has_next, lambda: copy_all(places_at(following), other))
             staging.commit()
     if staging.is_through_registers:
         with ir.InsertionPoint(terminator_of(body)), loop.location:
@@ -154,6 +175,10 @@ def _read_ahead(loop: ir.OpView, group: list[Staged], staging: Staging, slots: i
                 gpu.barrier()
             for staged, tile, buffer in zip(group, loaded, memory, strict=True):
                 staged.store(tile, buffer, other)
+    elif behind_scores:
+        with ir.InsertionPoint.after(scores), loop.location:
+            when(has_next, lambda: copy_all(places, other))
+            staging.commit()
     for staged, buffer in zip(group, memory, strict=True):
         with ir.InsertionPoint(staged.read), staged.read.location:
             staged.read_from(buffer, slot)

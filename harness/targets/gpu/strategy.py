@@ -13,6 +13,7 @@ RowSums = Literal["after-loop", "every-tile"]
 OutputStores = Literal["wide", "direct"]
 OperandLoads = Literal["one-step", "several-steps"]
 ProductOrder = Literal["by-step", "by-fragment"]
+Copies = Literal["before-scores", "behind-scores"]
 Prefetches = Literal["next-tile", "none"]
 OutputSums = Literal["f32", "f16"]
 RowExchange = Literal["f32", "packed-f16"]
@@ -27,6 +28,9 @@ class GpuOptions(TargetOptions):
     staging_slots: Slots | None = None
     """Tiles of K, and of V, that shared memory holds at a time.  With one, each is copied while the product
     with the other goes on."""
+    copies: Copies | None = None
+    """When a loop with two slots starts to copy its next tiles: before it computes scores, or behind them,
+    where those of a page are looked up meanwhile."""
     row_sums: RowSums | None = None
     """When lanes add up their parts of a row's sum."""
     output_stores: OutputStores | None = None
@@ -63,15 +67,17 @@ def choose(tile: WorkgroupTile, options: GpuOptions) -> GpuOptions:
     Where registers are full, Q leaves them, K and V have one slot each, and loads are for one step of a
     product.  Products go by step where K as a whole takes more registers than the vendor grants an operand.
 
-    Raises `UnsupportedError` for prefetches that it has no form of.
+    Raises `UnsupportedError` for copies and prefetches that it has no form of.
     """
     operand = options.query_operand or ("registers" if tile.holds_query() else "shared-memory")
     holds_query = operand == "registers"
     is_full = tile.fills_registers(holds_query=holds_query)
     spares_loop = is_full and not holds_query and _can_spare_loop(tile)
+    slots = options.staging_slots or _slots(tile, holds_query=holds_query)
     return GpuOptions(
         query_operand=operand,
-        staging_slots=options.staging_slots or _slots(tile, holds_query=holds_query),
+        staging_slots=slots,
+        copies=_copies(tile, options, slots),
         row_sums=options.row_sums or ("every-tile" if spares_loop else "after-loop"),
         output_stores=options.output_stores or "wide",
         operand_loads=options.operand_loads
@@ -91,6 +97,22 @@ def _output_sums(tile: WorkgroupTile, options: GpuOptions) -> OutputSums | None:
             f"output_sums=f16: no matrix instruction of {chip} adds up {dtype} in f16 here"
         )
     return options.output_sums
+
+
+def _copies(tile: WorkgroupTile, options: GpuOptions, slots: Slots) -> Copies | None:
+    """Return when the next tiles are copied, None where copies take turns or pass through registers.
+
+    Beside what packed rows see, warps with two bands have few registers left for both at once, copies and
+    loads for scores: the model prefers the one after the other.
+    """
+    staging = tile.vendor.staging
+    if slots > 1 and staging is not None and not staging.is_through_registers:
+        is_late = tile.is_packed and not tile.has_one_band
+        return options.copies or ("behind-scores" if is_late else "before-scores")
+    if options.copies is not None:
+        chip = tile.vendor.chip
+        raise UnsupportedError(f"copies={options.copies}: kernels for {chip} copy no tiles ahead to a slot")
+    return None
 
 
 def _prefetches(vendor: Vendor, options: GpuOptions) -> Prefetches | None:

@@ -11,6 +11,9 @@ from harness.problem.attention_problem import AttentionProblem
 
 RAGGED = AttentionProblem(heads=1, seq_q=140, head_dim=64, dtype="f16", causal=True)
 CROSS = AttentionProblem(heads=2, kv_heads=1, seq_q=150, seq_kv=330, head_dim=128, dtype="bf16")
+TOKENS = AttentionProblem(
+    heads=1, head_dim=64, dtype="f16", cu_seqlens_q=(0, 100, 256), cu_seqlens_kv=(0, 130, 330)
+)
 STRATEGIES = list(itertools.product(["registers", "shared-memory"], [1, 2]))
 SMALL, LARGE = {"tile_q": 64}, {"tile_q": 128}
 problems = pytest.mark.parametrize("problem", sweep([RAGGED, CROSS], but=[RAGGED]), ids=["ragged", "cross"])
@@ -111,6 +114,30 @@ def test_loads_and_products_by_step_are_as_many_and_right(
         assert_right(artifact, folder)
     assert texts[0].count(instruction) == texts[1].count(instruction) > 0
     assert texts[0] != texts[1]
+
+
+@pytest.mark.parametrize(
+    ("problem", "variant", "params"),
+    sweep(
+        [(RAGGED, "flash", LARGE), (TOKENS, "varlen", LARGE), (TOKENS, "varlen", {**LARGE, "page_size": 64})],
+        but=[(TOKENS, "varlen", {**LARGE, "page_size": 64})],
+    ),
+)
+def test_copies_behind_scores_find_their_page_looked_up_and_are_right(
+    problem: AttentionProblem, variant: str, params: dict, tmp_path: Path
+) -> None:
+    artifact = build(problem, tmp_path, variant, params=params, copies="behind-scores")
+    staged = text(artifact, tmp_path, "staged").splitlines()
+    loop = staged[next(number for number, line in enumerate(staged) if "cp.async.wait" in line) :]
+    loop = loop[next(number for number, line in enumerate(loop) if "iter_args" in line and "xf32>" in line) :]
+    wait, scores, copy = (
+        next(number for number, line in enumerate(loop) if word in line)
+        for word in ("cp.async.wait", "vector.contract", "transfer_write")
+    )
+    assert wait < scores < copy
+    looked_up = [number for number, line in enumerate(loop[:copy]) if "memref.load" in line]
+    assert any(number < wait for number in looked_up) == ("page_size" in params)
+    assert_right(artifact, tmp_path)
 
 
 def test_each_step_of_a_product_comes_after_the_loads_for_it_alone(tmp_path: Path) -> None:

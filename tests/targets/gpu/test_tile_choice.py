@@ -7,6 +7,7 @@ import pytest
 from harness import plugins
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.system.errors import UnsupportedError
 from harness.targets.cuda.vendor import nvidia_vendor
 from harness.targets.gpu.strategy import GpuOptions, choose, left_open
 from harness.targets.gpu.tile_choice import WorkgroupTile, busy_share
@@ -77,6 +78,27 @@ def test_the_strategy_follows_from_registers_and_loops(
 ) -> None:
     chosen = choose(chosen_for, GpuOptions())
     assert {name: getattr(chosen, name) for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("chosen_for", "copies"),
+    [
+        (tile(head_dim=64), "before-scores"),
+        (replace(tile(head_dim=64), is_packed=True), "behind-scores"),
+        (replace(tile(queries=64, head_dim=64), is_packed=True), "before-scores"),  # one band of rows
+        (replace(tile(head_dim=128), is_packed=True), None),  # one slot: copies take turns
+        (replace(tile(MI300, head_dim=64), is_packed=True), None),  # they pass through registers
+    ],
+)
+def test_warps_with_two_packed_bands_copy_behind_scores(
+    chosen_for: WorkgroupTile, copies: str | None
+) -> None:
+    assert choose(chosen_for, GpuOptions()).copies == copies
+
+
+def test_a_time_of_copies_is_refused_where_none_go_ahead_to_a_slot() -> None:
+    with pytest.raises(UnsupportedError, match="copies=behind-scores: kernels for gfx942 copy no tiles"):
+        choose(tile(MI300, head_dim=64), GpuOptions(copies="behind-scores"))
 
 
 def test_what_options_say_is_not_chosen() -> None:

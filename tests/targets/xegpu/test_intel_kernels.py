@@ -4,6 +4,7 @@ import re
 
 import pytest
 from emulated_runs import assert_right_on_emulator, built
+from spirv_loops import counted
 from sweeps import sweep
 
 from harness import plugins
@@ -100,3 +101,22 @@ def test_metrics_are_read_off_the_module() -> None:
     assert metrics.instructions["matrix"] == 32
     assert metrics.instructions["shuffle"] == 2 * 4 * 8  # a maximum in the loop, a sum after it
     assert metrics.code_bytes == (folder / "kernels.spv").stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("head_dim", "pages"),
+    sweep([(64, {}), (64, {"page_size": 128}), (128, {}), (128, {"page_size": 128})], but=[(64, {})]),
+)
+def test_packed_rows_take_about_the_operations_of_others(head_dim: int, pages: dict) -> None:
+    starts = (0, 512, 1024)
+    packed = {"cu_seqlens_q": starts, "cu_seqlens_kv": starts}
+    counts = []
+    for variant, lengths in (("varlen", packed), ("flash", {"batch": 2, "seq_q": 512})):
+        problem = AttentionProblem(heads=8, head_dim=head_dim, dtype="f16", **lengths)
+        artifact, folder = built(problem, "xegpu:bmg", variant, **(pages if variant == "varlen" else {}))
+        counts.append(counted((folder / artifact.stage_files["assembly"]).read_text()))
+    of_packed, of_others = counts
+    assert of_packed["matrix"] == of_others["matrix"]
+    assert sum(of_packed.values()) <= 1.1 * sum(of_others.values())
+    for name in ("global", "shuffle", "special", "convert", "float"):
+        assert of_packed[name] <= 1.1 * of_others[name]

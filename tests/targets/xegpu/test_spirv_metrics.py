@@ -1,6 +1,7 @@
 """What is read off SPIR-V's assembly: instructions by class, and the matrix instruction."""
 
 import pytest
+from spirv_loops import counted
 
 from harness.targets.xegpu.instruction_classes import instruction_classes
 from harness.targets.xegpu.lowering import metrics
@@ -57,3 +58,20 @@ def test_each_instruction_has_a_class(opcode: str, operands: str, expected: str)
 def test_the_code_names_its_matrix_instruction() -> None:
     code = metrics(HEAD + BODY, b"1234")
     assert (code.intrinsics, code.code_bytes) == ("intel_sub_group_f16_f16_matrix_mad_k16", 4)
+
+
+def test_the_loop_that_is_counted_is_the_one_with_the_fewest_operations_of_those_with_products() -> None:
+    product, addition = "\t%48 = OpFunctionCall %3 %30 %43 %47 %45", "\t%50 = OpFAdd %3 %49 %48"
+    blocks = {
+        "%51": [product, "\tOpBranchConditional %1 %51 %52"],
+        "%52": [addition, "\tOpBranch %54"],
+        "%53": [product, addition, "\tOpStore %42 %50", "\tOpBranchConditional %1 %54 %55"],
+        "%54": ["\tOpBranch %53"],
+        "%55": [product, product, addition, addition, "\tOpBranchConditional %1 %52 %56"],
+    }
+    body = [line for label, lines in blocks.items() for line in (f"\t{label} = OpLabel", *lines)]
+    entry = ["\t%42 = OpVariable %5 Function", "\tOpBranch %51"]
+    code = HEAD + "\n".join([*entry, *body, "\t%56 = OpLabel", "\tOpReturn", "\tOpFunctionEnd"])
+    assert counted(code) == {"matrix": 1, "branch": 1}
+    without = code.replace("OpBranchConditional %1 %51 %52", "OpBranch %52")
+    assert counted(without) == {"matrix": 1, "float": 8, "branch": 2}
