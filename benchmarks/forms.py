@@ -57,9 +57,12 @@ class Comparison:
         return 1.0 if self.least is None else self.candidate.problem.flops() / self.reference.problem.flops()
 
 
+HEADS = 4
+
+
 def plain(**fields: object) -> AttentionProblem:
     """Return a problem of four heads."""
-    return AttentionProblem(**{"heads": 4, "head_dim": 64, **fields})
+    return AttentionProblem(**{"heads": HEADS, "head_dim": 64, **fields})
 
 
 def packed(lengths: list[int], **fields: object) -> AttentionProblem:
@@ -68,12 +71,16 @@ def packed(lengths: list[int], **fields: object) -> AttentionProblem:
     return plain(cu_seqlens_q=starts, cu_seqlens_kv=starts, **fields)
 
 
-def to_padded(length: int, threads: int, *, causal: bool) -> Comparison:
-    """Return `varlen` and `padded` on the same eight sequences of one length."""
-    problem = packed([length] * 8, causal=causal)
+def to_padded(length: int, threads: int, heads: int, *, causal: bool) -> Comparison:
+    """Return `varlen` and `padded` on the same eight sequences of one length.
+
+    Both compute the same tiles; that `padded` has heads apart, in rows side by side, is not timed.
+    """
+    problem = packed([length] * 8, heads=heads, causal=causal)
     masked = " causal" if causal else ""
     return Comparison(
-        f"varlen of equal lengths in the rate of padded:{masked} 8 times {length}, threads={threads}",
+        f"varlen of equal lengths in the rate of padded:{masked} 8 times {length}, {heads} heads, "
+        f"threads={threads}",
         Side(problem, "varlen"),
         Side(problem, "padded"),
         least=0.95,
@@ -117,7 +124,10 @@ COMPARISONS = {
         least=0.0,
     ),
     **{
-        f"varlen-padded-{length}-{threads}{'-causal' * causal}": to_padded(length, threads, causal=causal)
+        f"varlen-padded-{length}-{threads}{'-causal' * causal}{f'-h{heads}' if heads != HEADS else ''}": (
+            to_padded(length, threads, heads, causal=causal)
+        )
+        for heads in (1, HEADS, 8, 16)
         for length in (256, 512)
         for threads in (1, 2)
         for causal in (False, True)

@@ -14,6 +14,8 @@ from harness.targets.cpu.exponential import expand_exponentials
 from harness.targets.cpu.grid import loop_over_grid_range, scratch_from_caller
 from harness.targets.cpu.lanes import queries_in_lanes
 from harness.targets.cpu.native_vectors import split_vectors
+from harness.targets.cpu.packed_tiles import keep_packed_tiles, pack_tiles_of_far_rows
+from harness.targets.cpu.prefetches import prefetch_far_rows
 from harness.targets.cpu.register_tiles import tile_for_registers
 from harness.targets.cpu.rescaling import skip_factors_of_one
 from harness.targets.cpu.vector_lowering import lower_vectors
@@ -30,6 +32,7 @@ def thread(module: ir.Module) -> None:
 
 
 STAGES = {
+    "packed": pack_tiles_of_far_rows,
     "lanes": queries_in_lanes,
     "register-tiled": lambda module, length: tile_for_registers(
         module, RegisterTile.of_vector_length(length)
@@ -39,6 +42,8 @@ STAGES = {
     "merged": merge_row_loops,
     "guarded": skip_factors_of_one,
     "bufferized": bufferize,
+    "kept": keep_packed_tiles,
+    "prefetched": prefetch_far_rows,
     "threaded": thread,
     "vector-lowered": lower_vectors,
     "native-vectors": split_vectors,

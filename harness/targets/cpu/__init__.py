@@ -120,7 +120,13 @@ class CpuTarget(Target):
         from harness.targets.cpu.launch import Launch
         from harness.targets.cpu.stages import CpuBuild, compile_kernels
 
-        build = CpuBuild(module, chip(chip_of(case.target)), self.numbers_longest_first(case))
+        has_pages = "page_size" in case.params
+        build = CpuBuild(
+            module,
+            chip(chip_of(case.target)),
+            self.numbers_longest_first(case),
+            longest_keys=None if has_pages else case.problem.seq_kv,
+        )
         stages = compile_kernels(build, folder)
         launch = Launch(kernels=build.kernels, threads=int(case.target_options.get("threads", 1)))
         return Artifact(

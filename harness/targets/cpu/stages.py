@@ -19,6 +19,8 @@ from harness.targets.cpu.lanes import queries_in_lanes
 from harness.targets.cpu.launch import OBJECT_FILE, Kernel
 from harness.targets.cpu.native_vectors import split_vectors
 from harness.targets.cpu.object_code import ObjectCode, emit_llvm_ir, emit_object
+from harness.targets.cpu.packed_tiles import keep_packed_tiles, pack_tiles_of_far_rows
+from harness.targets.cpu.prefetches import prefetch_far_rows
 from harness.targets.cpu.promotion import promote_query_tiles
 from harness.targets.cpu.register_tiles import tile_for_registers
 from harness.targets.cpu.rescaling import skip_factors_of_one
@@ -62,6 +64,8 @@ class CpuBuild:
     chip: Chip
     longest_first: bool = False
     """Whether the points of a grid with the longest loops come first."""
+    longest_keys: int | None = None
+    """Keys of a sequence at most, where these lie one after the other."""
     kernels: tuple[Kernel, ...] = ()
     """How each kernel is called, from the stage `threaded` on."""
     llvm_ir: str = ""
@@ -93,6 +97,7 @@ def _for_chip(change: Callable[[ir.Module, Chip], None]) -> Callable[[CpuBuild],
 def _promote(module: ir.Module, chip: Chip) -> None:
     """Write padding into tiles of its own, and copy each tile of Q; of one query compute rows in lanes."""
     decompose_all_pads(module)
+    pack_tiles_of_far_rows(module)
     promote_query_tiles(module)
     compute_rows_in_lanes(module, chip.registers.vector_length)
 
@@ -100,6 +105,12 @@ def _promote(module: ir.Module, chip: Chip) -> None:
 def _bufferize(module: ir.Module) -> None:
     bufferize(module)
     copy_tiles_as_vectors(module)
+
+
+def _keep(build: CpuBuild) -> str:
+    keep_packed_tiles(build.module, build.longest_keys)
+    prefetch_far_rows(build.module)
+    return str(build.module)
 
 
 def _thread(build: CpuBuild) -> str:
@@ -158,6 +169,7 @@ STAGES = (
         _on_module(skip_factors_of_one),
     ),
     Stage("bufferized", "tensors become memory", _on_module(_bufferize)),
+    Stage("kept", "copies of tiles whose rows lie apart are kept for further points of the grid", _keep),
     Stage("threaded", "a loop over a range of the grid's points, scratch memory from the caller", _thread),
     Stage(
         "vector-lowered",
