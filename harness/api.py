@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from harness import plugins
 from harness.artifact.artifact import Artifact, StaticMetrics
 from harness.artifact.bound_call import Executable
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
     Results = str | Path | pandas.DataFrame
 
 CACHED_EXECUTABLES = 32
+PLAIN = frozenset({bool, int, float, str, type(None)})
+"""Types of what a call may say again: lengths of sequences are of one call."""
+
 RUN_OF_FRAME = "harness.run"
 """Attribute of a table that says which folder it was loaded from."""
 
@@ -186,10 +191,11 @@ def attention(
         for name in OPERANDS
     }
     _require("executor", executor, str | None, "a name such as 'native'")
-    problem = problem_of(arrays, operands, fields)
+    kinds = {name: _kind(array) for name, array in (*arrays.items(), *operands.items())}
     options = {} if threads is None else {"threads": threads}
-    case = complete_case(problem, variant, target, _mapping(params), options)
-    return _executable(case, executor)(arrays["q"], arrays["k"], arrays["v"], **operands)
+    asked = _Asked(kinds, fields, (variant, target, executor), _mapping(params), options)
+    executable = _asked(asked) if asked.is_plain else _executable_of(asked)
+    return executable(arrays["q"], arrays["k"], arrays["v"], **operands)
 
 
 def run(
@@ -299,7 +305,6 @@ def draw(figure: str, run: "Results", *, ax: Any = None, **settings: Any) -> Any
         InputError: an argument is wrong, or there are not as many axes as panels.
         HarnessError: nothing in the run suits the figure; the message says why.
     """
-    import numpy as np
     from matplotlib.axes import Axes
 
     from harness.reporting.drawing import draw_on
@@ -348,6 +353,53 @@ class _Choice:
 
     def __hash__(self) -> int:
         return hash((self.case.problem, self.case.variant, self.case.target, self.executor))
+
+
+def _kind(array: np.ndarray | None) -> tuple[tuple[int, ...], np.dtype] | None:
+    return None if array is None else (array.shape, array.dtype)
+
+
+class _Asked:
+    """What a call of `attention` says but for what is in its arrays; equal for calls that say the same."""
+
+    def __init__(
+        self,
+        kinds: Mapping[str, tuple[tuple[int, ...], np.dtype] | None],
+        fields: Mapping[str, Any],
+        names: tuple[str, str, str | None],
+        params: Mapping[str, ParameterValue],
+        options: Mapping[str, ParameterValue],
+    ) -> None:
+        self.kinds = kinds
+        self.tables = (fields, params, options)
+        self.names = names
+        said = [item for table in (*self.tables, dict(enumerate(names))) for item in table.items()]
+        types = [type(value) for _, value in said]
+        self.is_plain = PLAIN.issuperset(types) and "all" not in options.values()
+        self._key = (*kinds.items(), *said, *types, *map(len, self.tables)) if self.is_plain else ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Asked) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+def _executable_of(asked: _Asked) -> Executable:
+    """Return the code that a call is for, all that it says checked."""
+    arrays = {
+        name: None if kind is None else np.broadcast_to(np.empty((), kind[1]), kind[0])
+        for name, kind in asked.kinds.items()
+    }
+    inputs = {name: array for name in "qkv" if (array := arrays.pop(name)) is not None}
+    fields, params, options = asked.tables
+    variant, target, executor = asked.names
+    problem = problem_of(inputs, arrays, fields)
+    return _executable(complete_case(problem, variant, target, params, options), executor)
+
+
+_asked = functools.lru_cache(maxsize=CACHED_EXECUTABLES)(_executable_of)
+"""Of calls that say the same again, nothing is checked again but their arrays."""
 
 
 def _executable(case: Case, executor: str | None) -> Executable:

@@ -283,3 +283,33 @@ def test_a_variant_that_leaves_out_an_output_is_told() -> None:
     q = np.ones((1, 2, 4, 8), np.float32)
     with pytest.raises(HarnessError, match=r"^numpy-attention on numpy: no output log_sum_exp, found o"):
         harness.attention(q, q, q, variant="numpy-attention", target="numpy", log_sum_exp=True)
+
+
+def test_a_call_that_says_the_same_again_is_checked_no_more_than_it_has_to_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    problem = AttentionProblem(heads=3, seq_q=20, head_dim=8)
+    first, second = (make_inputs(problem, seed=seed) for seed in (1, 2))
+    found = harness.attention(first.q, first.k, first.v)
+    monkeypatch.setattr("harness.api.problem_of", None)
+    again = harness.attention(second.q, second.k, second.v)
+    assert expect(second, problem).check(again).ok
+    assert expect(first, problem).check(found).ok, "the first call's output is its own"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"k": np.zeros((1, 3, 20, 7), np.float32)}, "k: found shape"),
+        ({"v": np.zeros((1, 3, 20, 8), np.float16)}, "v: found dtype"),
+        ({"causal": 1}, "causal"),
+        ({"params": {"tile_q": True}}, "tile_q"),
+        ({"variant": ["flash"]}, "variant"),
+    ],
+)
+def test_a_call_that_says_almost_the_same_is_checked(changes: dict[str, Any], message: str) -> None:
+    inputs = make_inputs(AttentionProblem(heads=3, seq_q=20, head_dim=8))
+    said = {"q": inputs.q, "k": inputs.k, "v": inputs.v, "causal": True, "params": {"tile_q": 1}}
+    harness.attention(**said)
+    with pytest.raises(InputError, match=message):
+        harness.attention(**{**said, **changes})

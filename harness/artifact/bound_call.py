@@ -63,6 +63,13 @@ class BoundCall(ABC):
         """Return all outputs of the last run by name, see `harness.problem.outputs`: by default the one."""
         return {OUTPUT: self.output()}
 
+    def last_outputs(self) -> dict[str, np.ndarray]:
+        """Return all outputs of the last run, which nobody else changes: the call is not used any more.
+
+        By default they are copies; a call that has arrays of its own may give these.
+        """
+        return copy.deepcopy(self.outputs())
+
     def sample(self, min_seconds: float) -> Sample:
         """Run again and again until at least `min_seconds` have passed, by the clock of this process."""
         calls = 0
@@ -126,6 +133,6 @@ class Executable(ABC):
         with self.turn():
             call = self.bind(Inputs(q=q, k=k, v=v, **operands))
             call.run()
-            outputs_by_name = call.outputs()
+            outputs_by_name = call.last_outputs()
         outputs = tuple(outputs_by_name[name] for name in OUTPUTS if name in outputs_by_name)
         return outputs[0] if len(outputs) == 1 else outputs

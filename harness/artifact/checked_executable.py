@@ -80,9 +80,16 @@ class CheckedCall(WrappedCall):
 
         Code may keep one buffer for all its calls.
         """
-        problem = self._executable.problem
         with self._executable.turn():
-            outputs = super().outputs()
-            if (reason := why_unusable(outputs, problem)) is not None:
-                raise HarnessError(f"{self._executable.name}: {reason}")
-            return {name: outputs[name].copy() for name in problem.outputs()}
+            return {name: array.copy() for name, array in self._checked(super().outputs()).items()}
+
+    def last_outputs(self) -> dict[str, np.ndarray]:
+        """Return the outputs of the last run that the problem has, by name: the call is not used any more."""
+        with self._executable.turn():
+            return self._checked(self._call.last_outputs())
+
+    def _checked(self, outputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        problem = self._executable.problem
+        if (reason := why_unusable(outputs, problem)) is not None:
+            raise HarnessError(f"{self._executable.name}: {reason}")
+        return {name: outputs[name] for name in problem.outputs()}

@@ -4,9 +4,10 @@ A case says what it means: `threads` left out and `threads = 1` are one case whe
 default of None means "chosen when it is built" and stays out of the case.
 """
 
+import functools
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, FiniteFloat, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
@@ -25,6 +26,11 @@ SETTINGS: TypeAdapter[Settings] = TypeAdapter(dict[str, bool | int | FiniteFloat
 
 ALL_CORES = "all"
 
+SIMPLE = (bool, int, float, str)
+"""Types of what is checked once and remembered."""
+
+KNOWN_SETTINGS = 256
+
 OPEN = "none"
 """What stands, in a list of values, for a setting that is left open."""
 
@@ -41,16 +47,22 @@ def concrete(settings: BaseModel) -> Settings:
     What a model computes of its fields is no setting.  Raises `PluginError` for a value that a case cannot
     hold, such as a list: left out, it would be another case than the one that is asked for.
     """
+    return _with_cores(_values_of(settings))
+
+
+def _with_cores(settings: Settings) -> Settings:
+    is_all = settings.get("threads") == ALL_CORES
+    return {**settings, "threads": available_cores()} if is_all else dict(settings)
+
+
+def _values_of(settings: BaseModel) -> Settings:
     model = type(settings)
     with code_of(model):
         values = settings.model_dump(mode="json", include=set(model.model_fields))
     try:
-        kept = SETTINGS.validate_python({name: value for name, value in values.items() if value is not None})
+        return SETTINGS.validate_python({name: value for name, value in values.items() if value is not None})
     except ValidationError as error:
         raise PluginError(messages(error, model.__name__)[0]) from error
-    if kept.get("threads") == ALL_CORES:
-        kept["threads"] = available_cores()
-    return kept
 
 
 def checked(kind: str, name: str, values: Mapping[str, Any], owner: str) -> Any:
@@ -103,7 +115,7 @@ def complete_case(
     """Return the case of these settings and the defaults; raises `InputError` for a setting that is wrong."""
     plugins.check_name("variant", variant)
     plugins.check_target(target)
-    return Case(
+    return Case.model_construct(  # of what is checked: a problem's own checks would run once more
         problem=problem,
         variant=variant,
         target=target,
@@ -113,4 +125,22 @@ def complete_case(
 
 
 def _completed(kind: str, name: str, values: Mapping[str, Any]) -> Settings:
-    return concrete(checked(kind, name, values, f"{kind} {name!r}: "))
+    asked = tuple(_Setting(key, type(value), value) for key, value in values.items())
+    if not all(setting.kind in SIMPLE for setting in asked):
+        return concrete(checked(kind, name, values, f"{kind} {name!r}: "))
+    return _with_cores(_known(settings_model(kind, name), kind, name, asked))
+
+
+class _Setting(NamedTuple):
+    """A value that somebody has written, with its type: 1 and True are equal."""
+
+    name: str
+    kind: type
+    value: Any
+
+
+@functools.lru_cache(maxsize=KNOWN_SETTINGS)
+def _known(model: type[BaseModel], kind: str, name: str, asked: tuple[_Setting, ...]) -> Settings:
+    """Return the values of settings, checked once: the model stands for the plugin that it is of."""
+    values = {setting.name: setting.value for setting in asked}
+    return _values_of(checked(kind, name, values, f"{kind} {name!r}: "))

@@ -141,12 +141,14 @@ class AttentionProblem(AttentionFields):
 
     def operands(self) -> dict[str, ArrayType]:
         """Return those of `OPERANDS` that the problem has."""
-        every = {
-            "mask": ArrayType(self.mask_shape, BOOLEAN),
-            "bias": ArrayType(self.bias_shape, self.dtype),
-            "sinks": ArrayType((self.heads,), self.dtype),
-        }
-        return {name: every[name] for name in OPERANDS if getattr(self, name)}
+        operands = {}
+        if self.mask:
+            operands["mask"] = ArrayType(self.mask_shape, BOOLEAN)
+        if self.bias:
+            operands["bias"] = ArrayType(self.bias_shape, self.dtype)
+        if self.sinks:
+            operands["sinks"] = ArrayType((self.heads,), self.dtype)
+        return operands
 
     def outputs(self) -> dict[str, ArrayType]:
         """Return the outputs of the problem by name."""

@@ -6,6 +6,7 @@ measured asks for other addresses than the last one (Mytkowicz et al., *Producin
 anything obviously wrong*, 2009), so that chance is seen as the variation that it is.
 """
 
+import math
 import mmap
 import random
 from collections.abc import Callable
@@ -52,7 +53,7 @@ class Placement:
         So many bytes before and behind it, of a `guard`, are NaN in its type.
         """
         offset = 0 if self._random is None else self._random.randrange(0, PAGE, CACHE_LINE)
-        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        size = math.prod(shape) * dtype.itemsize
         raw = np.empty(size + CACHE_LINE + offset + 2 * guard, dtype=np.uint8)
         start = -(raw.ctypes.data + guard) % CACHE_LINE + offset + guard
         if guard:

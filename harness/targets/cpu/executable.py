@@ -180,8 +180,13 @@ class NativeCall(BoundCall):
 
     def outputs(self) -> dict[str, np.ndarray]:
         """Return the arrays of all outputs of the last run, copies."""
+        return {name: array.copy() for name, array in self.last_outputs().items()}
+
+    def last_outputs(self) -> dict[str, np.ndarray]:
+        """Return the arrays that kernels have written, contiguous."""
         outputs = self._executable.problem.outputs()
-        return {name: part_of(self._buffers[name], outputs[name].shape).copy() for name in self._outputs}
+        parts = {name: part_of(self._buffers[name], outputs[name].shape) for name in self._outputs}
+        return {name: np.ascontiguousarray(part) for name, part in parts.items()}
 
 
 def _run_ranges(

@@ -1,8 +1,9 @@
 """The buffers of kernels: what they are called, and the arrays that callers give for them."""
 
+import functools
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
@@ -75,7 +76,7 @@ class KernelPlan(BaseModel):
 
     kernels: tuple[Any, ...]
 
-    @property
+    @functools.cached_property
     def buffers(self) -> dict[str, Buffer]:
         """All buffers by name."""
         return {buffer.name: buffer for kernel in self.kernels for buffer in kernel.buffers}
@@ -141,8 +142,10 @@ def _filled_up(array: np.ndarray, buffer: Buffer) -> np.ndarray:
     missing = max(0, (buffer.least_rows or 0) - len(array))
     if not missing:
         return array
-    mode: Literal["edge", "constant"] = "edge" if array.ndim == 1 else "constant"
-    return np.pad(array, [(0, missing)] + [(0, 0)] * (array.ndim - 1), mode)
+    added = np.zeros((missing, *array.shape[1:]), array.dtype)
+    if array.ndim == 1:
+        added[:] = array[-1]
+    return np.concatenate([array, added])
 
 
 def part_of(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
