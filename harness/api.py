@@ -218,11 +218,11 @@ def run(
         InputError: an argument is of another kind, the experiment or a filter is wrong, or `out` cannot be
             written.
     """
-    from harness.artifact.cache import cache_root
     from harness.bench.running.progress import make_observer
     from harness.bench.running.runner import run_experiment
     from harness.experiment.experiment import named_experiment
     from harness.results.output_folder import ensure_writable_folder
+    from harness.system.storage.cache_folder import cache_root
 
     filters = [only] if isinstance(only, str) else list(only or [])
     _require("experiment", experiment, str | os.PathLike, "the path of an experiment, or its name")

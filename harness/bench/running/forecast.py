@@ -9,7 +9,6 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from harness import plugins
-from harness.artifact.cache import cache_root
 from harness.bench.running.check_pool import TIMED_EXECUTORS
 from harness.bench.running.time_spent import BUILD, CHECK, TimeSpent
 from harness.experiment.experiment import Experiment
@@ -20,6 +19,7 @@ from harness.system.errors import HarnessError
 from harness.system.machine.cores import available_cores
 from harness.system.numbers import Duration
 from harness.system.plurals import about, counted
+from harness.system.storage.cache_folder import cache_root
 from harness.system.storage.replacing import write_text
 from harness.system.validation import FrozenModel
 from harness.targets.executors import wanted_executor
