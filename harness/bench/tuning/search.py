@@ -1,0 +1,317 @@
+"""A search: candidates of one problem, variant and target take part in contests until the best is known.
+
+A contest (`harness.bench.tuning.contest`) compares some candidates with where the search began.
+The last one compares the best few with the default, as narrowly as the experiment's `[timing]` says: by its
+intervals one of them wins, or the default does.
+"""
+
+import time
+from collections.abc import Sequence
+
+from harness.bench.row_maker import CaseRecord
+from harness.bench.running.context import RunContext
+from harness.bench.running.runner import all_get_rows
+from harness.bench.tuning.candidates import Candidate, Candidates
+from harness.bench.tuning.contest import Contest
+from harness.bench.tuning.found import Found, SearchSettings
+from harness.bench.tuning.planning import Planning
+from harness.bench.tuning.sampler import Sampler
+from harness.bench.tuning.space import Point, SearchSpace, Setting
+from harness.bench.tuning.trials import (
+    Fate,
+    Trial,
+    best_of,
+    counts_of,
+    fate_of,
+    gain_in_model,
+    gain_in_time,
+    trial_line,
+)
+from harness.bench.workers.process import WorkerFailure
+from harness.experiment.experiment import Experiment
+from harness.experiment.settings import TimingSettings
+from harness.problem.case import Case
+from harness.results.result import Result
+from harness.results.statistics import Interval
+from harness.system.errors import InputError, UnsupportedError
+from harness.system.status import Status
+
+TOGETHER = 4
+"""Candidates of a contest."""
+FINALISTS = 3
+"""Candidates of the last contest, beside the default."""
+SHARE_OF_FINAL = 0.25
+"""Of the budget, at most, is for the last contest."""
+PATIENCE = 32
+"""Candidates in a row of which no interval reaches the best one's value, after which a search ends."""
+CONTEST_S = 0.8
+"""Seconds of timing for each that takes part in a contest."""
+CONTEST_INTERVAL, CONTEST_STARTS = 0.02, 3
+"""A contest's candidates are known well enough with such an interval, after so many starts."""
+
+
+class Search:
+    """Searches one space."""
+
+    def __init__(
+        self,
+        context: RunContext,
+        space: SearchSpace,
+        planning: Planning,
+        settings: SearchSettings,
+        experiment: Experiment,
+    ) -> None:
+        """Prepare to search; `experiment` says how candidates are checked and the last contest is timed."""
+        self._context = context
+        self._space = space
+        self._planning = planning
+        self._settings = settings
+        self._experiment = experiment
+        self._trials: list[Trial] = []
+        self._records: dict[str, CaseRecord] = {}
+        self._code_of: dict[str, str] = {}
+        self._last_number = 0
+        self._beaten = 0
+        """Candidates in a row that have not reached the best one."""
+
+    def run(self) -> Found:
+        """Search until it is enough; raises `UnsupportedError` where there is nothing to choose from."""
+        self._began = time.monotonic()
+        self._narrow_space()
+        sampler = Sampler(self._space, self._settings.seed)
+        self._candidates = Candidates(
+            self._space, sampler, self._planning, self._settings.seed, self._note, self._next_number
+        )
+        self._begin()
+        if self._start.id not in self._context.rows:
+            self._try([])
+        start_row = self._context.rows[self._start.id]
+        if self._gain(start_row) is None:
+            reason = start_row.reason or "it has no time"
+            raise UnsupportedError(f"no search: where it begins is {start_row.status}: {reason}")
+        while (why := self._why_enough()) is None:
+            best = best_of(self._trials)
+            chosen = self._candidates.next_ones(TOGETHER, None if best is None else best.point)
+            if not chosen:
+                why = "all was tried"
+                break
+            self._try(chosen)
+        return self._decided(why)
+
+    def _narrow_space(self) -> None:
+        """Leave out of the space what is refused whatever its value."""
+        self._default_settings = self._planning.settings_of(self._space.default)
+        self._space = self._space.with_default(self._default_settings)
+        useless = [setting.name for setting in self._space.settings if self._is_useless(setting)]
+        self._space = self._space.without(useless)
+        if not self._space.settings:
+            raise UnsupportedError(f"no search: {self._space.default.variant} leaves nothing to choose")
+
+    def _is_useless(self, setting: Setting) -> bool:
+        """Return whether all values of a setting are refused, the others left open."""
+        left_open = {other.name: None for other in self._space.settings}
+        for value in setting.values:
+            if value is None or value == self._default_settings.get(setting.name):
+                continue
+            try:
+                self._planning.settings_of(self._space.case({**left_open, setting.name: value}))
+            except (InputError, UnsupportedError, WorkerFailure):
+                continue
+            return False
+        return True
+
+    def _begin(self) -> None:
+        """Note where the search begins, and what an interrupted run has tried already."""
+        given = self._settings.begin_at
+        names = {setting.name: setting for setting in self._space.settings}
+        for name, value in given.items():
+            if name not in names:
+                raise InputError(f"--from {name}={value}: expected one of {', '.join(names)}")
+            if value not in names[name].values:
+                values = ", ".join(str(known) for known in names[name].values if known is not None)
+                raise InputError(f"--from {name}={value}: expected one of {values}")
+        self._start = self._space.case({name: given.get(name) for name in names})
+        planned = self._planning.settings_of(self._start)
+        point = {name: planned.get(name) for name in names}
+        is_known = self._space.holds(point)
+        start = Trial(0, point, self._start, Fate.MEASURED, Interval(1.0, 1.0, 1.0))
+        self._records[self._start.id] = CaseRecord(self._start, trial=0)
+        self._trials.append(start)
+        self._candidates.note(start, planned)
+        if is_known:
+            self._candidates.sampler.add(point, start.cost)
+        self._take_up_earlier()
+
+    def _take_up_earlier(self) -> None:
+        """Keep the rows of an interrupted run that are of this search, and are what they would be now."""
+        rows: dict[str, tuple[Point, Result]] = {}
+        records: dict[str, CaseRecord] = {}
+        for row in self._context.earlier.values():
+            if row.trial is None or row.variant != self._start.variant or row.target != self._start.target:
+                continue
+            point = self._space.point_of(row.params)
+            case = self._start if row.case == self._start.id else self._space.case(point)
+            if row.case == case.id and row.baseline_case in (None, self._start.id):
+                rows[case.id], records[case.id] = (point, row), CaseRecord(case, trial=row.trial)
+        for record, _ in self._context.builders.find_keys(records.values(), lambda case, phase: None):
+            del rows[record.case.id]
+        if self._start.id not in rows or rows[self._start.id][1].key != records[self._start.id].key:
+            return
+        for case_id, (point, row) in sorted(rows.items(), key=lambda entry: entry[1][1].trial or 0):
+            gain = self._gain(row)
+            is_untimed = gain is None and row.status is Status.PASSED
+            if row.key != records[case_id].key or row.transient or is_untimed:
+                continue
+            self._context.keep(records[case_id], row)
+            self._records[case_id] = records[case_id]
+            self._began -= row.elapsed_s or 0.0
+            if row.trial:
+                fate, case = fate_of(row, gain), records[case_id].case
+                trial = Trial(row.trial, point, case, fate, gain, row.reason or "")
+                self._candidates.end(trial, None)
+                self._trials.append(trial)
+
+    def _gain(self, row: Result) -> Interval | None:
+        """Return how many times as fast as where the search began a row is."""
+        if not self._settings.by_model:
+            return gain_in_time(row)
+        start = self._context.rows.get(self._start.id) or self._context.earlier.get(self._start.id)
+        return None if start is None else gain_in_model(row, start)
+
+    def _try(self, chosen: Sequence[Candidate]) -> None:
+        """Let candidates take part in a contest, and learn from it."""
+        budget_s = CONTEST_S * (len(chosen) + 1)
+        best = best_of(self._trials)
+        least = None if best is None or best.gain is None else best.gain.low
+        contest = self._contest(
+            self._start,
+            [(candidate.case, candidate.number) for candidate in chosen],
+            TimingSettings(interval=CONTEST_INTERVAL, starts=CONTEST_STARTS, budget_s=budget_s),
+            least,
+        )
+        for candidate in chosen:
+            trial = self._ended(candidate, contest)
+            self._candidates.end(trial, candidate.asked)
+            self._note(trial)
+
+    def _contest(
+        self,
+        baseline: Case,
+        cases: Sequence[tuple[Case, int | None]],
+        timing: TimingSettings,
+        least_speedup: float | None = None,
+    ) -> Contest:
+        context = self._context
+        limits = timing.model_copy(update={"min_sample_s": self._experiment.timing.min_sample_s})
+        context.experiment = self._experiment.changed(timing=limits)
+        candidates = {case.id: (case, number) for case, number in cases}
+        contest = Contest(context, baseline, candidates, self._records, self._code_of, least_speedup)
+        with all_get_rows([context], [case for case, _ in cases]):
+            contest.run()
+        self._records |= contest.records
+        return contest
+
+    def _ended(self, candidate: Candidate, contest: Contest) -> Trial:
+        """Return what became of a candidate of a contest."""
+        case_id = candidate.case.id
+        other = contest.same_code.get(case_id)
+        row = self._context.rows.get(case_id if other is None else other)
+        if row is None:  # of code that the default, or another candidate here, has
+            return Trial(candidate.number, candidate.point, candidate.case, Fate.FAILED, reason="no row")
+        gain = self._gain(row)
+        fate = fate_of(row, gain)
+        if other is not None and fate is Fate.MEASURED:
+            fate = Fate.SAME
+        return Trial(candidate.number, candidate.point, candidate.case, fate, gain, row.reason or "")
+
+    def _note(self, trial: Trial) -> None:
+        """Journal what was refused unbuilt, see whether a trial reaches the best, and tell of it."""
+        best, case = best_of(self._trials), trial.case
+        if trial.fate is Fate.REFUSED and case is not None and case.id not in self._context.rows:
+            record = CaseRecord(case, trial=trial.number)
+            self._context.fail(record, "plan", WorkerFailure(Status.UNSUPPORTED, trial.reason))
+        self._trials.append(trial)
+        if trial.fate is Fate.MEASURED and trial.gain and best and best.gain:
+            self._beaten = self._beaten + 1 if trial.gain.high < best.gain.value else 0
+        line = trial_line(trial, best_of(self._trials), by_model=self._settings.by_model)
+        self._context.observer.message(line)
+
+    def _next_number(self) -> int:
+        self._last_number = max([self._last_number, *(trial.number for trial in self._trials)]) + 1
+        return self._last_number
+
+    def _why_enough(self) -> str | None:
+        """Return why the search ends now; None where it goes on."""
+        spent_s = time.monotonic() - self._began
+        share = 0.0 if self._settings.by_model else SHARE_OF_FINAL
+        if spent_s >= (1 - share) * self._settings.budget_s:
+            return f"{self._settings.budget_s:g} s are spent"
+        tried = sum(trial.number > 0 and trial.fate is not Fate.REFUSED for trial in self._trials)
+        if tried >= self._settings.most_trials:
+            return f"{tried} were tried"
+        if self._beaten >= PATIENCE:
+            return f"no interval of the last {PATIENCE} reached the best"
+        return None
+
+    def _decided(self, why: str) -> Found:
+        """Return what wins, by a last contest with the default, or by the model."""
+        ranked = sorted(
+            (trial for trial in self._trials if trial.fate is Fate.MEASURED and trial.case is not None),
+            key=lambda trial: trial.cost or 0.0,
+        )
+        default = self._space.default
+        best = ranked[0]
+        if self._settings.by_model:
+            winner, gain = self._best_by_model(best)
+        else:
+            winner, gain = self._final(ranked[:FINALISTS])
+        row = self._context.rows.get((winner.case if winner is not None and winner.case else default).id)
+        return Found(
+            default=default,
+            default_settings=self._default_settings,
+            start=self._start,
+            start_point=self._trials[0].point,
+            winner=None if winner is None else winner.case,
+            point={} if winner is None else winner.point,
+            gain=gain,
+            best=best,
+            counts=counts_of(self._trials),
+            why=why,
+            by_model=self._settings.by_model,
+            is_checked=row is not None and row.status.is_checked,
+        )
+
+    def _best_by_model(self, best: Trial) -> tuple[Trial | None, Interval | None]:
+        """Return the best trial, if it is better than the default by the model, and by how much."""
+        default = self._space.default
+        if default.id not in self._context.rows:
+            self._contest(default, [(default, None)], self._experiment.timing)
+        row = self._context.rows[(best.case or default).id]
+        gain = gain_in_model(row, self._context.rows[default.id])
+        is_better = gain is not None and gain.value > 1 and best.case != default
+        return (best if is_better else None), gain
+
+    def _final(self, finalists: Sequence[Trial]) -> tuple[Trial | None, Interval | None]:
+        """Return the best of the finalists if its interval is beyond 1, and its speed-up over the default."""
+        default = self._space.default
+        by_id = {trial.case.id: trial for trial in finalists if trial.case and trial.case != default}
+        if not by_id:
+            return None, None
+        for case_id in (default.id, *by_id):  # they are timed anew, beside each other
+            self._context.rows.pop(case_id, None)
+        timing = self._experiment.timing
+        budget_s = min(timing.budget_s, SHARE_OF_FINAL * self._settings.budget_s)
+        number = 0 if default == self._start else None
+        cases = [(trial.case, trial.number) for trial in by_id.values() if trial.case is not None]
+        self._code_of.clear()
+        self._contest(default, [(default, number), *cases], timing.model_copy(update={"budget_s": budget_s}))
+        gains = {}
+        for case_id in by_id:
+            row = self._context.rows.get(case_id)
+            if row is not None and (gain := gain_in_time(row)) is not None:
+                gains[case_id] = gain
+        if not gains:
+            return None, None
+        winner_id = max(gains, key=lambda case_id: gains[case_id].value)
+        gain = gains[winner_id]
+        return (by_id[winner_id] if gain.low > 1 else None), gain
