@@ -14,9 +14,10 @@ from harness.bench.running.runner import all_get_rows
 from harness.bench.tuning.candidates import Candidate, Candidates
 from harness.bench.tuning.contest import Contest
 from harness.bench.tuning.found import Found, SearchSettings
+from harness.bench.tuning.kept_trials import kept_trials
 from harness.bench.tuning.planning import Planning
 from harness.bench.tuning.sampler import Sampler
-from harness.bench.tuning.space import Point, SearchSpace, Setting
+from harness.bench.tuning.space import SearchSpace, Setting
 from harness.bench.tuning.trials import (
     Fate,
     Trial,
@@ -143,31 +144,16 @@ class Search:
         self._take_up_earlier()
 
     def _take_up_earlier(self) -> None:
-        """Keep the rows of an interrupted run that are of this search, and are what they would be now."""
-        rows: dict[str, tuple[Point, Result]] = {}
-        records: dict[str, CaseRecord] = {}
-        for row in self._context.earlier.values():
-            if row.trial is None or row.variant != self._start.variant or row.target != self._start.target:
-                continue
-            point = self._space.point_of(row.params)
-            case = self._start if row.case == self._start.id else self._space.case(point)
-            if row.case == case.id and row.baseline_case in (None, self._start.id):
-                rows[case.id], records[case.id] = (point, row), CaseRecord(case, trial=row.trial)
-        for record, _ in self._context.builders.find_keys(records.values(), lambda case, phase: None):
-            del rows[record.case.id]
-        if self._start.id not in rows or rows[self._start.id][1].key != records[self._start.id].key:
-            return
-        for case_id, (point, row) in sorted(rows.items(), key=lambda entry: entry[1][1].trial or 0):
-            gain = self._gain(row)
-            is_untimed = gain is None and row.status is Status.PASSED
-            if row.key != records[case_id].key or row.transient or is_untimed:
-                continue
-            self._context.keep(records[case_id], row)
-            self._records[case_id] = records[case_id]
+        """Keep what an interrupted run has tried; the time that it took is spent."""
+        for kept in kept_trials(self._context, self._space, self._start):
+            record, row = kept.record, kept.row
+            self._context.keep(record, row)
             self._began -= row.elapsed_s or 0.0
+            if record.key is not None:
+                self._records[record.case.id] = record
             if row.trial:
-                fate, case = fate_of(row, gain), records[case_id].case
-                trial = Trial(row.trial, point, case, fate, gain, row.reason or "")
+                gain = self._gain(row)
+                trial = Trial(row.trial, kept.point, record.case, fate_of(row, gain), gain, row.reason or "")
                 self._candidates.end(trial, None)
                 self._trials.append(trial)
 

@@ -83,10 +83,11 @@ class SearchSpace:
             yield dict(zip(names, values, strict=True))
 
     def neighbours(self, point: Point) -> Iterator[Point]:
-        """Yield the points that differ in one setting, sizes by one step."""
+        """Yield the points of the space that differ from one in one setting, sizes by one step."""
         for setting in self.settings:
             for value in setting.neighbours(point[setting.name]):
-                yield {**point, setting.name: value}
+                if self.holds(near := {**point, setting.name: value}):
+                    yield near
 
     def with_default(self, resolved: Mapping[str, ParameterValue]) -> "SearchSpace":
         """Return the space with the values that variant and target choose where all is left open.

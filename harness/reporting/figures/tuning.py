@@ -56,6 +56,7 @@ class Tuning(Figure):
     def draw(self, frame: pd.DataFrame, settings: FigureSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""
         from matplotlib.lines import Line2D
+        from matplotlib.ticker import MaxNLocator
 
         rows = self.rows(frame, settings)
         columns = varying(rows, ["variant", *PROBLEM_COLUMNS]) or ["variant"]
@@ -80,6 +81,7 @@ class Tuning(Figure):
             )
             for panel, axes in zip(grid.panels, all_axes, strict=True):
                 _draw_search(axes, panel.frame.sort_values("trial"))
+                axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         return drawing
 
 
