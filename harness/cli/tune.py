@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from harness.bench.tuning.found import Found
     from harness.bench.tuning.tuning_run import Tuned
-    from harness.problem.case import ParameterValue
+    from harness.problem.case import Case, ParameterValue
+    from harness.results.result import Result
 
 UNITS_S = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 DEFAULT_BUDGET = "2m"
@@ -74,8 +75,17 @@ def tune(
         def planned(self, total: int) -> None:
             """Say nothing."""
 
-        finished = kept = lambda self, case, result: None
-        done = lambda self: None  # noqa: E731
+        def finished(self, case: "Case", result: "Result") -> None:
+            """Say nothing."""
+
+        def kept(self, case: "Case", result: "Result") -> None:
+            """Say nothing."""
+
+        def slow(self, text: str) -> None:
+            """Say nothing."""
+
+        def done(self) -> None:
+            """Say nothing."""
 
     settings = SearchSettings(
         budget_s=seconds_of(budget),
@@ -145,14 +155,14 @@ def report_tuned(tuned: "Tuned") -> None:
 
 def row_of(found: "Found") -> tuple[str, str, str, str, str]:
     """Return the cells of a search: problem, default, best, speed-up over the default, counts of trials."""
-    from harness.bench.tuning.trials import Fate, gain_in_words, settings_in_words
+    from harness.bench.tuning.trials import Fate, changed, gain_in_words, settings_in_words
 
     names = {setting: found.default_settings.get(setting) for setting in (found.point or found.start_point)}
     gain = gain_in_words(found.gain, by_model=found.by_model)
     if found.winner is None:
         gain = f"the default wins; best other {gain}" if found.gain is not None else "the default wins"
     elif not found.is_checked:
-        gain += ", not checked: no executor here"
+        gain += ", not checked here"
     counts = found.counts
     built = counts[Fate.MEASURED] + counts[Fate.WRONG] + counts[Fate.SAME] + counts[Fate.FAILED]
     parts = [f"{built} built", f"{counts[Fate.REFUSED]} refused", f"{counts[Fate.WRONG]} wrong"]
@@ -161,7 +171,7 @@ def row_of(found: "Found") -> tuple[str, str, str, str, str]:
     return (
         f"{default.variant} · {default.target} · {default.problem.describe()}",
         settings_in_words(names),
-        settings_in_words(found.point) if found.winner is not None else "default",
+        "default" if found.winner is None else settings_in_words(changed(found.point, names)),
         gain,
         f"{', '.join(parts)}; {found.why}",
     )

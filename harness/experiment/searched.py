@@ -25,6 +25,8 @@ class Searched:
 
     values: Sequence[ParameterValue] | None = None
     """What it is chosen from; None: all values of its `Literal`."""
+    is_modelled: bool = True
+    """Whether a model of the main loop sees what it changes: not what happens before, after or beside it."""
 
 
 def tile_sizes(least: int, most: int) -> tuple[int, ...]:
@@ -33,12 +35,15 @@ def tile_sizes(least: int, most: int) -> tuple[int, ...]:
     return tuple(sorted(size for size in sizes if least <= size <= most))
 
 
-def searched_values(kind: str, name: str) -> dict[str, tuple[ParameterValue, ...]]:
-    """Return the values to choose from of each searched setting of a variant or a target, by its name."""
+def searched_values(kind: str, name: str, *, by_model: bool = False) -> dict[str, tuple[ParameterValue, ...]]:
+    """Return the values to choose from of each searched setting of a variant or a target, by its name.
+
+    A search `by_model` leaves out what the model does not see.
+    """
     found: dict[str, tuple[ParameterValue, ...]] = {}
     for field, info in settings_model(kind, name).model_fields.items():
         for mark in info.metadata:
-            if isinstance(mark, Searched):
+            if isinstance(mark, Searched) and (mark.is_modelled or not by_model):
                 found[field] = tuple(mark.values or _literals(info.annotation))
     return found
 

@@ -14,6 +14,9 @@ from harness.variants.generated import GeneratedVariant, TileParameters
 from harness.variants.schedule import INITIAL, OUTER_TILED, Step
 from harness.variants.tiling import Tiling
 
+SPLITS = (1, 2, 4, 8, 16)
+"""Numbers of parts of the keys that a search chooses from."""
+
 
 class FlashParameters(TileParameters):
     """Tile sizes, where the softmax divides, and in how many parts the keys are gone over."""
@@ -21,7 +24,7 @@ class FlashParameters(TileParameters):
     division: Literal["final", "every-step"] = Field(default="final")
     """`final`: the output is divided once, after the last key tile (FlashAttention-2).  `every-step`: after
     every key tile it is exact attention over the keys so far (slides *Linalg Fusion Enhancement*)."""
-    kv_splits: Annotated[int | None, Searched((1, 2, 4, 8, 16))] = Field(default=None, ge=1, le=4096)
+    kv_splits: Annotated[int | None, Searched(SPLITS, is_modelled=False)] = Field(default=None, ge=1, le=4096)
     """Parts of the keys, each gone over by workgroups of its own, at most one for each key tile; a second
     kernel merges what they give (Flash-Decoding).  Targets choose several where tiles of queries are few."""
 

@@ -59,7 +59,7 @@ class TileParameters(Parameters):
     """Keys of a tile."""
     warps: Annotated[Literal[1, 2, 4, 8, 16] | None, Searched()] = None
     """Warps of a workgroup, on GPUs, each with rows of a tile of queries."""
-    grid_order: Annotated[GridOrder | None, Searched()] = None
+    grid_order: Annotated[GridOrder | None, Searched(is_modelled=False)] = None
     """How the points of a grid are numbered, which is how they start: `longest-first`, where the length of
     their loops depends on the point, as under a causal mask; `row-major`, head by head."""
 

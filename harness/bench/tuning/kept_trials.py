@@ -1,4 +1,4 @@
-"""What a resumed search keeps of an interrupted run: the rows of trials that are what they would be now."""
+"""What a resumed search keeps of an interrupted run: the rows of trials that are as they would be now."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -92,7 +92,8 @@ class Search:
             raise UnsupportedError(f"no search: where it begins is {start_row.status}: {reason}")
         while (why := self._why_enough()) is None:
             best = best_of(self._trials)
-            chosen = self._candidates.next_ones(TOGETHER, None if best is None else best.point)
+            most = min(TOGETHER, self._settings.most_trials - self._tried)
+            chosen = self._candidates.next_ones(most, None if best is None else best.point)
             if not chosen:
                 why = "all was tried"
                 break
@@ -219,12 +220,18 @@ class Search:
         self._trials.append(trial)
         if trial.fate is Fate.MEASURED and trial.gain and best and best.gain:
             self._beaten = self._beaten + 1 if trial.gain.high < best.gain.value else 0
-        line = trial_line(trial, best_of(self._trials), by_model=self._settings.by_model)
+        start = self._trials[0].point
+        line = trial_line(trial, start, best_of(self._trials), by_model=self._settings.by_model)
         self._context.observer.message(line)
 
     def _next_number(self) -> int:
         self._last_number = max([self._last_number, *(trial.number for trial in self._trials)]) + 1
         return self._last_number
+
+    @property
+    def _tried(self) -> int:
+        """Candidates that were built."""
+        return sum(trial.number > 0 and trial.fate is not Fate.REFUSED for trial in self._trials)
 
     def _why_enough(self) -> str | None:
         """Return why the search ends now; None where it goes on."""
@@ -232,9 +239,8 @@ class Search:
         share = 0.0 if self._settings.by_model else SHARE_OF_FINAL
         if spent_s >= (1 - share) * self._settings.budget_s:
             return f"{self._settings.budget_s:g} s are spent"
-        tried = sum(trial.number > 0 and trial.fate is not Fate.REFUSED for trial in self._trials)
-        if tried >= self._settings.most_trials:
-            return f"{tried} were tried"
+        if self._tried >= self._settings.most_trials:
+            return f"{self._tried} were tried"
         if self._beaten >= PATIENCE:
             return f"no interval of the last {PATIENCE} reached the best"
         return None

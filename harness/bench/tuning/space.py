@@ -118,20 +118,21 @@ class SearchSpace:
         return replace(self, settings=tuple(each for each in self.settings if each.name not in left_out))
 
 
-def spaces_of(cases: Iterable[Case]) -> list[SearchSpace]:
+def spaces_of(cases: Iterable[Case], *, by_model: bool = False) -> list[SearchSpace]:
     """Return a space for each problem, variant and target of some cases, and other settings of theirs.
 
     Of a setting that a search may choose, several values among such cases are all that it chooses from; a
-    single one stays; one that no case sets has the values that its variant or target declares.
+    single one stays; one that no case sets has the values that its variant or target declares, for a search
+    `by_model` where the model sees it.
     """
     groups: dict[object, list[Case]] = {}
     for case in cases:
         fixed = tuple(sorted(fixed_settings(case).items()))
         groups.setdefault((case.problem, case.variant, case.target, fixed), []).append(case)
-    return [_space_of(group) for group in groups.values()]
+    return [_space_of(group, by_model) for group in groups.values()]
 
 
-def _space_of(cases: Sequence[Case]) -> SearchSpace:
+def _space_of(cases: Sequence[Case], by_model: bool) -> SearchSpace:
     first = cases[0]
     settings: list[Setting] = []
     left_open: dict[str, Settings] = {}
@@ -139,7 +140,7 @@ def _space_of(cases: Sequence[Case]) -> SearchSpace:
         of_target = kind == "target"
         of_cases = [owners(case)[place][2] for case in cases]
         left_open[kind] = dict(own)
-        for field, declared in searched_values(kind, owner).items():
+        for field, declared in searched_values(kind, owner, by_model=by_model).items():
             listed = tuple(dict.fromkeys(given[field] for given in of_cases if field in given))
             if len(listed) == 1:
                 continue

@@ -105,9 +105,9 @@ def best_of(trials: Iterable[Trial]) -> Trial | None:
     return max(measured, key=lambda trial: trial.gain.value if trial.gain else 0.0, default=None)
 
 
-def trial_line(trial: Trial, best: Trial | None, *, by_model: bool) -> str:
-    """Return a trial on one line: its settings, its gain or why it has none, and the best so far."""
-    words = [f"trial {trial.number:>3}", settings_in_words(trial.point)]
+def trial_line(trial: Trial, start: Point, best: Trial | None, *, by_model: bool) -> str:
+    """Return a trial on one line: what differs from the start, its gain or why it has none, and the best."""
+    words = [f"trial {trial.number:>3}", settings_in_words(changed(trial.point, start))]
     if trial.fate in (Fate.MEASURED, Fate.SAME):
         words.append(gain_in_words(trial.gain, by_model=by_model))
     if trial.fate is not Fate.MEASURED:
@@ -128,6 +128,11 @@ def gain_in_words(gain: Interval | None, *, by_model: bool) -> str:
         return f"modelled {scaled(gain.value, 1.0)}×"
     bounds = interval(*((gain.low, gain.high) if gain.low > 0 and gain.is_bounded else (None, None)))
     return f"{scaled(gain.value, 1.0)}× {bounds}".rstrip()
+
+
+def changed(point: Point, start: Point) -> Point:
+    """Return the settings of a point that differ from those of another one."""
+    return {name: value for name, value in point.items() if value != start.get(name)}
 
 
 def settings_in_words(settings: Point) -> str:

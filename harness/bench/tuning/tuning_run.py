@@ -20,7 +20,9 @@ from harness.bench.tuning.sampler import require_optuna
 from harness.bench.tuning.search import Search
 from harness.bench.tuning.space import SearchSpace, spaces_of
 from harness.bench.workers.process import WorkerFailure
+from harness.experiment.case_settings import Settings
 from harness.experiment.experiment import Experiment
+from harness.experiment.searched import own_source
 from harness.experiment.winners import Place, Winner, class_of, fixed_settings, keep_winners
 from harness.problem.case import Case
 from harness.results.manifest import timestamp
@@ -62,7 +64,7 @@ def tune_experiment(
     model is asked for, and what `run_experiment` raises.
     """
     require_optuna()
-    spaces = _one_of_each_class(spaces_of(cases), observer)
+    spaces = _one_of_each_class(spaces_of(cases, by_model=settings.by_model), observer)
     if not settings.by_model:
         _require_times(spaces)
     tuning = _tuning(experiment)
@@ -88,7 +90,10 @@ def tune_experiment(
             finally:
                 context.expectations.delete()
             found.append(one)
-            keep_winners([_winner(one, context.folder.run)])
+            if own_source(space.default) == "default":
+                keep_winners([_winner(one, context.folder.run)])
+            else:
+                observer.message("not kept for later runs: the experiment sets some parameters itself")
     return Tuned(context.folder.path, tuple(found), tuple(without))
 
 
@@ -133,11 +138,9 @@ def _winner(found: Found, run: str) -> Winner:
     place, gain = Place.of(found.default), found.gain
     is_default = found.winner is None or gain is None
     winner = found.default if is_default or found.winner is None else found.winner
-    names = {"params": winner.params, "target_options": winner.target_options}
-    of_default = {**found.default.params, **found.default.target_options}
     chosen = {
-        kind: {name: value for name, value in settings.items() if of_default.get(name) != value}
-        for kind, settings in names.items()
+        "params": _added(found.default.params, winner.params),
+        "target_options": _added(found.default.target_options, winner.target_options),
     }
     has_interval = gain is not None and gain.is_bounded and not found.by_model and not is_default
     return Winner(
@@ -157,3 +160,8 @@ def _winner(found: Found, run: str) -> Winner:
         code_digest=code_digest(),
         **chosen,
     )
+
+
+def _added(default: Settings, winner: Settings) -> Settings:
+    """Return the settings of a winner that the default leaves open."""
+    return {name: value for name, value in winner.items() if name not in default}

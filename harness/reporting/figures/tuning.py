@@ -91,8 +91,9 @@ def with_gains(trials: pd.DataFrame, search: list[str]) -> pd.DataFrame:
     `search` are the columns that tell searches apart.
     """
     if trials["speedup"].notna().any() or not set(CYCLES) <= set(trials.columns):
-        bounds = {LOW: trials["speedup_low"], HIGH: trials["speedup_high"]}
-        return trials.assign(**{GAIN: trials["speedup"], **bounds})
+        return trials.assign(
+            **{GAIN: trials["speedup"], LOW: trials["speedup_low"], HIGH: trials["speedup_high"]}
+        )
     flops, peak, fraction = (trials[name].astype(float) for name in CYCLES)
     if OF_GRID in trials:
         fraction = trials[OF_GRID].astype(float).fillna(fraction)
@@ -103,7 +104,7 @@ def with_gains(trials: pd.DataFrame, search: list[str]) -> pd.DataFrame:
     numbered = trials.assign(cycles=cycles).sort_values("trial")
     first = numbered.groupby(columns, dropna=False, observed=True)["cycles"].transform("first")
     gains = (first / numbered["cycles"]).reindex(trials.index)
-    return trials.assign(**{GAIN: gains, LOW: float("nan"), HIGH: float("nan")})
+    return trials.assign(gain=gains, gain_low=float("nan"), gain_high=float("nan"))
 
 
 def _draw_search(axes: Axes, trials: pd.DataFrame) -> None:

@@ -34,7 +34,7 @@ class GpuOptions(TargetOptions):
     where those of a page are looked up meanwhile."""
     row_sums: Annotated[RowSums | None, Searched()] = None
     """When lanes add up their parts of a row's sum."""
-    output_stores: Annotated[OutputStores | None, Searched()] = None
+    output_stores: Annotated[OutputStores | None, Searched(is_modelled=False)] = None
     """Whether results pass through shared memory, so that lanes store 16 bytes of a row, where that makes
     fewer stores and, at the end of a workgroup, needs no more memory; or are stored as lanes hold them."""
     operand_loads: Annotated[OperandLoads | None, Searched()] = None

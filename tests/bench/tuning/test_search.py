@@ -8,6 +8,7 @@ import pytest
 from example_cases import example_experiment
 
 from harness.bench.running.progress import Observer
+from harness.bench.running.runner import run_experiment
 from harness.bench.tuning.found import Found, SearchSettings
 from harness.bench.tuning.trials import Fate
 from harness.bench.tuning.tuning_run import Tuned, tune_experiment
@@ -23,7 +24,7 @@ VALUES = {"repeats": [1, 8], "trick": ["plain", "skip", "impossible"]}
 
 
 def experiment(**sections: Any) -> Experiment:
-    problem = {"seq": 256, "heads": 1, "head_dim": 16}
+    problem = {"seq": 512, "heads": 1, "head_dim": 16}
     return example_experiment(["tunable"], **{"problem": problem, "timing": TIMING, **sections})
 
 
@@ -102,11 +103,17 @@ def test_rows_hold_each_trial_and_what_was_refused_has_no_key(searched: Mapping[
     assert [row.params_source for row in rows if row.trial == 0] == ["default"]
 
 
-def test_the_winner_is_kept_for_later_runs(searched: Mapping[str, Any]) -> None:
+def test_the_winner_is_kept_for_later_runs_whose_rows_say_so(
+    searched: Mapping[str, Any], tmp_path: Path
+) -> None:
     plan = experiment(params="tuned")
     (case,) = plan.cases()
     assert case.params == {"block": 64, "repeats": 1, "trick": "plain"}
     assert plan.params_source(case) == "tuned"
+    rows = run_experiment(
+        plan, plan.cases(), out=tmp_path, resume=False, timed=False, observer=Observer(), command=[]
+    ).results
+    assert [(row.status, row.params_source) for row in rows] == [("passed", "tuned")]
     kept = kept_winners()[Place.of(found_of(searched).default)]
     assert (kept.objective, kept.trials, kept.run) == ("time", 6, searched["tuned"].folder.name)
 
