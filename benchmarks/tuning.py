@@ -4,8 +4,8 @@
 
 For each of six problems all tile sizes of a grid are timed in turns, and the best few once more: the best and
 the worst of them are *known*.  Then a search (`harness tune`) begins at the worst and builds at most so many
-candidates, fewer than the grid has.  What it has found, before the default may take its place, and the best
-known take turns at last.  Printed is the ratio of their times, 1 where they are equally fast, below where the
+candidates, fewer than the grid has.  Its best one, though the default may win over it, and the best known
+take turns at last.  Printed is the ratio of their times, 1 where they are equally fast, below where the
 best known is faster, with its 95 % interval.
 """
 
@@ -86,7 +86,7 @@ def compare(problem: dict[str, Any], arguments: argparse.Namespace, folder: Path
     )
     (found,) = tuned.found
     best = found.best
-    if best is None or best.case is None:
+    if best.case is None:
         return "nothing was found"
     words = [
         next(iter(cases.values())).problem.describe(),

@@ -43,8 +43,8 @@ class Found:
     """The settings of the winner."""
     gain: Interval | None
     """How many times as fast as the default the winner is, or the best candidate where the default wins."""
-    best: Trial | None
-    """The best trial by its own contest, over where the search began."""
+    best: Trial
+    """The best trial, whether it wins over the default or not; the start where none is better."""
     counts: Counter[Fate]
     why: str
     """Why the search ended."""

@@ -1,7 +1,7 @@
 """A search: candidates of one problem, variant and target take part in contests until the best is known.
 
 A contest (`harness.bench.tuning.contest`) compares some candidates with where the search began.
-The last one compares the best few with the default, as narrowly as the experiment's `[timing]` says: by its
+The last one compares the best few and the default, as narrowly as the experiment's `[timing]` says: by its
 intervals one of them wins, or the default does.
 """
 
@@ -33,7 +33,7 @@ from harness.experiment.experiment import Experiment
 from harness.experiment.settings import TimingSettings
 from harness.problem.case import Case
 from harness.results.result import Result
-from harness.results.statistics import Interval
+from harness.results.statistics import Interval, paired_ratio
 from harness.system.errors import InputError, UnsupportedError
 from harness.system.status import Status
 
@@ -247,24 +247,21 @@ class Search:
 
     def _decided(self, why: str) -> Found:
         """Return what wins, by a last contest with the default, or by the model."""
-        ranked = sorted(
-            (trial for trial in self._trials if trial.fate is Fate.MEASURED and trial.case is not None),
-            key=lambda trial: trial.cost or 0.0,
-        )
-        default = self._space.default
-        best = ranked[0]
-        if self._settings.by_model:
-            winner, gain = self._best_by_model(best)
-        else:
-            winner, gain = self._final(ranked[:FINALISTS])
-        row = self._context.rows.get((winner.case if winner is not None and winner.case else default).id)
+        measured = [trial for trial in self._trials if trial.fate is Fate.MEASURED and trial.case]
+        ranked = sorted(measured, key=lambda trial: trial.cost or 0.0)
+        gains = self._modelled(ranked[:1]) if self._settings.by_model else self._final(ranked[:FINALISTS])
+        best = max(gains, key=lambda trial: gains[trial].value, default=ranked[0])
+        gain, default = gains.get(best), self._space.default
+        is_better = gain is not None and gain.low > 1
+        winner = best.case if is_better else None
+        row = self._context.rows.get((winner or default).id)
         return Found(
             default=default,
             default_settings=self._default_settings,
             start=self._start,
             start_point=self._trials[0].point,
-            winner=None if winner is None else winner.case,
-            point={} if winner is None else winner.point,
+            winner=winner,
+            point=best.point if is_better else {},
             gain=gain,
             best=best,
             counts=counts_of(self._trials),
@@ -273,37 +270,49 @@ class Search:
             is_checked=row is not None and row.status.is_checked,
         )
 
-    def _best_by_model(self, best: Trial) -> tuple[Trial | None, Interval | None]:
-        """Return the best trial, if it is better than the default by the model, and by how much."""
-        default = self._space.default
-        if default.id not in self._context.rows:
+    def _modelled(self, best: Sequence[Trial]) -> dict[Trial, Interval]:
+        """Return how many times as fast as the default the best trial is by the model."""
+        default, rows = self._space.default, self._context.rows
+        if default.id not in rows:
             self._contest(default, [(default, None)], self._experiment.timing)
-        row = self._context.rows[(best.case or default).id]
-        gain = gain_in_model(row, self._context.rows[default.id])
-        is_better = gain is not None and gain.value > 1 and best.case != default
-        return (best if is_better else None), gain
+        gains = {
+            trial: gain_in_model(rows[trial.case.id], rows[default.id])
+            for trial in best
+            if trial.case and trial.case != default
+        }
+        return {trial: gain for trial, gain in gains.items() if gain is not None}
 
-    def _final(self, finalists: Sequence[Trial]) -> tuple[Trial | None, Interval | None]:
-        """Return the best of the finalists if its interval is beyond 1, and its speed-up over the default."""
-        default = self._space.default
-        by_id = {trial.case.id: trial for trial in finalists if trial.case and trial.case != default}
-        if not by_id:
-            return None, None
-        for case_id in (default.id, *by_id):  # they are timed anew, beside each other
-            self._context.rows.pop(case_id, None)
-        timing = self._experiment.timing
-        budget_s = min(timing.budget_s, SHARE_OF_FINAL * self._settings.budget_s)
-        number = 0 if default == self._start else None
-        cases = [(trial.case, trial.number) for trial in by_id.values() if trial.case is not None]
+    def _final(self, finalists: Sequence[Trial]) -> dict[Trial, Interval]:
+        """Time finalists and the default anew, beside each other; return how many times as fast they are.
+
+        All are compared with where the search began, as in each contest, so that their rows agree.
+        """
+        default, timing = self._space.default, self._experiment.timing
+        trials = {trial.case.id: trial for trial in finalists if trial.case and trial.case != default}
+        if not trials:
+            return {}
+        cases = [(default, 0 if default == self._start else None)]
+        cases += [(trial.case, trial.number) for trial in trials.values() if trial.case]
+        for case, _ in [(self._start, 0), *cases]:
+            self._context.rows.pop(case.id, None)
         self._code_of.clear()
-        self._contest(default, [(default, number), *cases], timing.model_copy(update={"budget_s": budget_s}))
-        gains = {}
-        for case_id in by_id:
-            row = self._context.rows.get(case_id)
-            if row is not None and (gain := gain_in_time(row)) is not None:
-                gains[case_id] = gain
-        if not gains:
-            return None, None
-        winner_id = max(gains, key=lambda case_id: gains[case_id].value)
-        gain = gains[winner_id]
-        return (by_id[winner_id] if gain.low > 1 else None), gain
+        budget_s = min(timing.budget_s, SHARE_OF_FINAL * self._settings.budget_s)
+        contest = self._contest(self._start, cases, timing.model_copy(update={"budget_s": budget_s}))
+        gains = {trial: self._over_default(case_id) for case_id, trial in trials.items()}
+        for case_id, other in contest.same_code.items():
+            if other == default.id:
+                gains[trials[case_id]] = Interval(1.0, 1.0, 1.0)
+        return {trial: gain for trial, gain in gains.items() if gain is not None}
+
+    def _over_default(self, case_id: str) -> Interval | None:
+        """Return the ratio of the default's time to a case's, round by round of the last contest."""
+        default_id, row = self._space.default.id, self._context.rows.get(case_id)
+        if row is None or gain_in_time(row) is None:
+            return None
+        rounds = self._context.folder.rounds()
+        pairs = [
+            (taken.seconds[default_id][0], taken.seconds[case_id][0], taken.start)
+            for taken in rounds
+            if taken.group == rounds[-1].group and {default_id, case_id} <= taken.seconds.keys()
+        ]
+        return paired_ratio(*map(list, zip(*pairs, strict=True))) if pairs else None

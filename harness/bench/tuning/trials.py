@@ -32,7 +32,7 @@ class Fate(StrEnum):
     """As that of another trial, which counts for it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trial:
     """A point that was tried."""
 
