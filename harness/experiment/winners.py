@@ -23,6 +23,8 @@ from harness.system.validation import FrozenModel
 
 WINNERS_FILE = "winners.parquet"
 LOCK_FILE = ".winners.lock"
+SETTINGS_COLUMNS = ("fixed", "params", "target_options")
+"""Columns that hold settings as JSON: their names and types differ from row to row."""
 
 Objective = Literal["time", "model"]
 TOLD_FIRST = frozenset((*SIZES, "dtype", "scale"))
@@ -178,10 +180,6 @@ def keep_winners(winners: Iterable[Winner]) -> None:
                 pandas.DataFrame(rows).to_parquet(file, index=False)
     except OSError as error:
         raise StorageError(f"{root}: winners cannot be kept: {error.strerror or error}; {ADVICE}") from error
-
-
-SETTINGS_COLUMNS = ("fixed", "params", "target_options")
-"""Columns that hold settings as JSON: their names and types differ from row to row."""
 
 
 def _as_columns(winner: Winner) -> dict[str, Any]:

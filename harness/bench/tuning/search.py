@@ -88,7 +88,8 @@ class Search:
             self._try([])
         start_row = self._context.rows[self._start.id]
         if self._gain(start_row) is None:
-            reason = start_row.reason or "it has no time"
+            missing = "model" if self._settings.by_model else "time"
+            reason = start_row.reason or f"it has no {missing}"
             raise UnsupportedError(f"no search: where it begins is {start_row.status}: {reason}")
         while (why := self._why_enough()) is None:
             best = best_of(self._trials)
