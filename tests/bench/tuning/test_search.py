@@ -19,8 +19,8 @@ from harness.system.errors import InputError, RunInterrupted
 
 pytestmark = [pytest.mark.usefixtures("example_plugin"), pytest.mark.extra("tune")]
 
-TIMING = {"min_sample_s": 1e-3, "min_rounds": 6, "max_rounds": 15, "starts": 5, "budget_s": 20.0}
-VALUES = {"repeats": [1, 4], "trick": ["plain", "skip", "impossible"]}
+TIMING = {"min_sample_s": 1e-3, "min_rounds": 6, "max_rounds": 60, "starts": 5, "budget_s": 20.0}
+VALUES = {"repeats": [1, 8], "trick": ["plain", "skip", "impossible"]}
 
 
 def experiment(**sections: Any) -> Experiment:
@@ -73,10 +73,10 @@ def found_of(searched: Mapping[str, Any]) -> Found:
 
 def test_the_fastest_right_candidate_wins_beyond_its_interval(searched: Mapping[str, Any]) -> None:
     found = found_of(searched)
-    assert found.point == {"repeats": 1, "trick": "plain"}
+    assert found.point == {"repeats": 1, "trick": "plain"}, (found, searched["observer"].lines)
     assert found.gain is not None
     assert 1 < found.gain.low <= found.gain.value
-    assert found.default_settings["repeats"] == 4
+    assert found.default_settings["repeats"] == 8
 
 
 def test_wrong_and_impossible_candidates_are_counted_and_do_not_win(searched: Mapping[str, Any]) -> None:
@@ -120,14 +120,14 @@ def test_the_winner_is_kept_for_later_runs_whose_rows_say_so(
 
 @pytest.mark.sweep
 def test_a_search_that_begins_elsewhere_does_not_know_the_default(tmp_path: Path) -> None:
-    tuned = tune(tmp_path, Lines(), begin_at={"repeats": 4, "trick": "plain"}, most_trials=1)
+    tuned = tune(tmp_path, Lines(), begin_at={"repeats": 8, "trick": "plain"}, most_trials=1)
     (found,) = tuned.found
-    assert found.start.params["repeats"] == 4
+    assert found.start.params["repeats"] == 8
     assert found.point in ({}, {"repeats": 1, "trick": "plain"})
 
 
 def test_a_start_that_the_space_does_not_have_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"--from repeats=3: expected one of 1, 4"):
+    with pytest.raises(InputError, match=r"--from repeats=3: expected one of 1, 8"):
         tune(tmp_path, Lines(), begin_at={"repeats": 3})
 
 

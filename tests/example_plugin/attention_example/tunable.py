@@ -10,14 +10,14 @@ from harness.problem.case import Case, ParameterValue
 from harness.problem.inputs import Inputs
 from harness.variants.base import Parameters
 
-USUAL_REPEATS = 4
+USUAL_REPEATS = 8
 
 
 class TunableParameters(Parameters):
     """How often it computes everything, and what it does besides."""
 
-    repeats: Annotated[int | None, Searched((1, 2, 4, 8))] = None
-    """Times that the output is computed; 4 if not set."""
+    repeats: Annotated[int | None, Searched((1, 2, 8, 16))] = None
+    """Times that the output is computed; 8 if not set."""
     trick: Annotated[Literal["plain", "skip", "impossible"] | None, Searched()] = None
     """`skip` leaves rows out, which is fast and wrong; `impossible` is refused before a build."""
     block: int = 64
