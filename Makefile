@@ -55,7 +55,7 @@ clean:
 
 # A changed pyproject.toml installs again.
 $(INSTALLED): EXTRAS := dev
-$(EXTRAS_INSTALLED): EXTRAS := dev,baselines,runtimes,triton,cuda,intel
+$(EXTRAS_INSTALLED): EXTRAS := dev,baselines,runtimes,triton,cuda,intel,tune
 $(INSTALLED) $(EXTRAS_INSTALLED): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "make: $(PYTHON) is $$($(PYTHON) --version 2>&1); expected Python 3.11 or later: make PYTHON=python3.12"; exit 1; }

@@ -203,6 +203,7 @@ def run(
     *,
     only: str | Sequence[str] | None = None,
     profile: str | None = None,
+    params: str | None = None,
     out: str | Path = "results",
     resume: bool = False,
     timed: bool = True,
@@ -216,6 +217,7 @@ def run(
         experiment: a TOML file, or the name of one that ships or lies in `experiments/`.
         only: filters such as `"variant=flash"`, one or several.
         profile: the experiment as its table `[profiles.NAME]` changes it.
+        params: `"tuned"` takes parameters that `harness tune` has found, where the experiment sets none.
         out: folder for results; the run's own folder is made below it.
         resume: continue the experiment's newest unfinished run in `out`, else its newest.
         timed: whether to time what passed the check.
@@ -224,11 +226,11 @@ def run(
         InputError: an argument is of another kind, the experiment or a filter is wrong, or `out` cannot be
             written.
     """
-    from harness.artifact.cache import cache_root
     from harness.bench.running.progress import make_observer
     from harness.bench.running.runner import run_experiment
-    from harness.experiment.experiment import named_experiment
+    from harness.experiment.experiment import named_experiment, with_params
     from harness.results.output_folder import ensure_writable_folder
+    from harness.system.storage.cache_folder import cache_root
 
     filters = [only] if isinstance(only, str) else list(only or [])
     _require("experiment", experiment, str | os.PathLike, "the path of an experiment, or its name")
@@ -237,7 +239,7 @@ def run(
     _require("resume", resume, bool, "True or False")
     _require("timed", timed, bool, "True or False")
     source = os.fspath(experiment)
-    plan = named_experiment(source, profile)
+    plan = with_params(named_experiment(source, profile), params, "params")
     summary = run_experiment(
         plan,
         plan.cases(filters),

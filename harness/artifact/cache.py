@@ -3,43 +3,18 @@
 See `harness.system.storage.folder_store` for what happens when several processes build, fail or die.
 """
 
-import functools
-import os
 from collections.abc import Callable
 from pathlib import Path
 
-from platformdirs import user_cache_dir
 from pydantic import ValidationError
 
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
-from harness.system.errors import HarnessError, StorageError
+from harness.system.errors import HarnessError
+from harness.system.storage.cache_folder import ADVICE, cache_root
 from harness.system.storage.folder_store import FolderStore
 
-CACHE_DIR_VARIABLE = "HARNESS_CACHE_DIR"
 LIBRARIES = "emulator"
 """Folder below the cache's for compiled libraries of this package (`compiled_libraries`)."""
-
-ADVICE = f"set {CACHE_DIR_VARIABLE} to a folder that can be written and has room"
-
-
-def cache_root() -> Path:
-    """Return the cache's folder: `$HARNESS_CACHE_DIR`, else the user's cache folder (XDG).
-
-    A relative path is one from the folder in which this process has first asked, also where code changes to
-    another one later: a process has one cache.
-
-    Raises `StorageError` where no home folder is known.
-    """
-    try:
-        root = Path(os.environ.get(CACHE_DIR_VARIABLE) or user_cache_dir("attention-harness")).expanduser()
-    except RuntimeError as error:
-        raise StorageError(f"the cache's folder: no home folder is known; {ADVICE}") from error
-    return _from_here(root)
-
-
-@functools.cache
-def _from_here(path: Path) -> Path:
-    return path.absolute()
 
 
 def compiled_libraries() -> FolderStore:

@@ -1,7 +1,7 @@
 """Rows: what is known of a case, put into the columns of a `Result`."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +12,7 @@ from harness.artifact.binary import PACKAGE, binary_digest
 from harness.artifact.device_facts import DeviceFacts, DriverMetrics
 from harness.bench.measure.rounds import TimedRound
 from harness.bench.workers.protocol import Built
+from harness.experiment.searched import ParamsSource, own_source
 from harness.oracle.expected import Verdict
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
@@ -49,6 +50,8 @@ class CaseRecord:
     peak_bytes: int | None = None
     driver_metrics: DriverMetrics = field(default_factory=DriverMetrics)
     counters: Mapping[str, float] = field(default_factory=dict)
+    trial: int | None = None
+    """Its number in a search that tries it."""
     elapsed_s: float = 0.0
     """What was spent on this case alone so far."""
 
@@ -120,13 +123,15 @@ class RowMaker:
     run: str
     source: tuple[str, ...]
     """What the command line names the cases by: the experiment's file, or `--bundle` and its folder."""
-    command: str
-    """`run` or `check`: what repeats a failure."""
+    command: str | None
+    """`run` or `check`: what repeats a failure; None where no command has the case."""
     out: Path = DEFAULT_OUT
     commit: str | None = None
     """What is checked out to repeat a failure, where it is of another revision than what runs here."""
     package: Path = PACKAGE
     """This package's folder, as workers import it."""
+    params_source: Callable[[Case], ParamsSource | None] = own_source
+    """Says where the settings of a case come from."""
 
     def success(self, record: CaseRecord, status: Status, times: GroupTimes | None = None) -> Result:
         """Return the row of a case that passed, was emulated or could only be built."""
@@ -144,7 +149,7 @@ class RowMaker:
     ) -> Result:
         """Return the row of a case that ended in this phase for this reason."""
         rerun = None
-        if status.is_failure:
+        if status.is_failure and self.command is not None:
             only = ("--only", f"case={record.case.id}")
             rerun = shell_line(["harness", self.command, *self.source, *only, *out_words(self.out)])
             if self.commit is not None:
@@ -176,6 +181,8 @@ class RowMaker:
             elapsed_s=record.elapsed_s,
             **problem_columns(case.problem),
             **option_columns(case),
+            params_source=self.params_source(case),
+            trial=record.trial,
             **record.driver_metrics.model_dump(),
             counters=dict(record.counters),
             checked_inputs=record.checked_inputs,

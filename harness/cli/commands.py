@@ -2,6 +2,7 @@
 
 # ruff: isort: off
 from harness.cli import run_commands  # noqa: F401
+from harness.cli import tune  # noqa: F401
 from harness.cli import report_commands  # noqa: F401
 from harness.cli import show_commands  # noqa: F401
 

@@ -17,13 +17,14 @@ from rich.table import Table
 from rich.text import Text
 
 from harness import plugins
-from harness.artifact.cache import ADVICE, CACHE_DIR_VARIABLE, ArtifactCache
+from harness.artifact.cache import ArtifactCache
 from harness.bench.building.support import own_targets
 from harness.problem.attention_problem import AttentionProblem
 from harness.system.errors import HarnessError, one_line
 from harness.system.machine.cores import available_cores
 from harness.system.machine.system import machine
 from harness.system.printable import install_line
+from harness.system.storage.cache_folder import ADVICE, CACHE_DIR_VARIABLE
 from harness.system.storage.folder_store import FolderStore
 
 DISTRIBUTION = "attention-harness"

@@ -78,6 +78,13 @@ Resume = Annotated[
     ),
 ]
 Out = Annotated[Path, path_option("DIR", "Folder of all results.")]
+Params = Annotated[
+    str | None,
+    typer.Option(
+        metavar="tuned",
+        help="Parameters that 'harness tune' has found on this machine, where an experiment sets none.",
+    ),
+]
 Jobs = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Builds at a time.  [default: one per core]")
 ]

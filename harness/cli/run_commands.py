@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli.app import app
-from harness.cli.options import ExperimentName, Jobs, Only, Plain, Profile, Shard, path_option
+from harness.cli.options import ExperimentName, Jobs, Only, Params, Plain, Profile, Shard, path_option
 from harness.cli.run_options import RunOptions, with_run_options
 from harness.cli.runs import executed, not_timed, note, planned, report_run, write_junit_of
 from harness.system.errors import InputError
@@ -66,6 +66,7 @@ def build(
     ] = None,
     profile: Profile = None,
     only: Only = None,
+    params: Params = None,
     shard: Shard = None,
     jobs: Jobs = None,
     plain: Plain = False,
@@ -78,7 +79,7 @@ def build(
     from harness.system.machine.cores import available_cores
 
     machine = _offline_machine(bundle, offline, provided)
-    plan = planned(experiment, None, only or [], profile, shard)
+    plan = planned(experiment, None, only or [], profile, shard, params)
     if bundle is not None:
         bundles.require_room(bundle)
     manifest = of_experiment(plan.experiment, plan.cases, sys.argv, shard=shard)

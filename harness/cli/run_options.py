@@ -13,6 +13,7 @@ from harness.cli.options import (
     Jobs,
     Only,
     Out,
+    Params,
     Plain,
     Profile,
     Resume,
@@ -29,6 +30,7 @@ class RunOptions:
     bundle: FromBundle = None
     profile: Profile = None
     only: Only = None
+    params: Params = None
     shard: Shard = None
     resume: Resume = False
     out: Out = DEFAULT_OUT

@@ -44,9 +44,11 @@ def planned(
     only: list[str],
     profile: str | None = None,
     shard: str | None = None,
+    params: str | None = None,
 ) -> Plan:
     """Read an experiment or a bundle, and check all of it before the first case starts."""
-    plan = _whole_plan(name, folder, only, profile)
+    plan = _whole_plan(name, folder, only, profile, params)
+    note(_without_winner(plan))
     if shard is None:
         return plan
     from harness.experiment.sharding import cases_of_shard
@@ -56,12 +58,16 @@ def planned(
     return replace(plan, cases=cases)
 
 
-def _whole_plan(name: str | None, folder: Path | None, only: list[str], profile: str | None) -> Plan:
+def _whole_plan(
+    name: str | None, folder: Path | None, only: list[str], profile: str | None, params: str | None
+) -> Plan:
     if (name is None) == (folder is None):
         sources_given = "neither" if name is None else "both"
         raise InputError(f"found {sources_given}, expected either an EXPERIMENT or --bundle DIR")
     if profile is not None and folder is not None:
         raise InputError("--profile: found --bundle, too; a bundle has the profile that it was built with")
+    if params is not None and folder is not None:
+        raise InputError("--params: found --bundle, too; a bundle has the parameters that it was built with")
     if folder is not None:
         from harness.bench.running.bundle import open_bundle
 
@@ -69,10 +75,21 @@ def _whole_plan(name: str | None, folder: Path | None, only: list[str], profile:
         note(bundle.other_code)
         return Plan(bundle.experiment(), bundle.cases(only), bundle)
 
-    from harness.experiment.experiment import named_experiment
+    from harness.experiment.experiment import named_experiment, with_params
 
-    experiment = named_experiment(name or "", profile)
+    experiment = with_params(named_experiment(name or "", profile), params, "--params")
     return Plan(experiment, experiment.cases(only))
+
+
+def _without_winner(plan: Plan) -> list[str]:
+    """Return a line that says how many cases were to be tuned, and are not."""
+    if plan.bundle is not None or not (missing := plan.experiment.without_winner):
+        return []
+    words = " ".join(["harness", "tune", *plan.experiment.command_words])
+    return [
+        f"no tuned parameters on this machine for {counted(len(missing), 'case')}, such as "
+        f"{missing[0].describe()}: they have their own; '{words}' searches"
+    ]
 
 
 def executed(
@@ -90,7 +107,14 @@ def executed(
     from harness.bench.running.time_spent import seconds_of_this_process
     from harness.system.machine.cores import available_cores
 
-    plan = planned(options.experiment, options.bundle, options.only or [], options.profile, options.shard)
+    plan = planned(
+        options.experiment,
+        options.bundle,
+        options.only or [],
+        options.profile,
+        options.shard,
+        options.params,
+    )
     if plan.experiment.profile is not None:
         cases = counted(len(plan.cases), "case")
         note([f"profile {plan.experiment.profile} of {plan.experiment.name}: {cases}"])

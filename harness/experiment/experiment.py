@@ -26,12 +26,15 @@ from harness.experiment.condition import holds, parse_condition
 from harness.experiment.covering import covering_cases
 from harness.experiment.experiment_file import named_source, text_of, toml_of
 from harness.experiment.mistakes import wrong_names
+from harness.experiment.planned_case import PlannedCase, Planner
 from harness.experiment.profiles import mistakes_in_profiles, profile_names, unknown_profile, with_profile
+from harness.experiment.searched import ParamsSource, own_source
 from harness.experiment.selection import select
 from harness.experiment.settings import (
     CheckSettings,
     LimitSettings,
     Names,
+    ParamsAxis,
     ProblemTable,
     SettingsAxes,
     TimingSettings,
@@ -63,6 +66,9 @@ class Experiment(FrozenModel):
     variants: Names
     targets: Names = ("cpu",)
     baseline: str | None = None
+    params: ParamsAxis = ("default",)
+    """`tuned`: cases that leave open what a search may choose have the winner of their class, see
+    `harness.experiment.winners`; both give two cases for each."""
     covering: Annotated[tuple[str, ...], AfterValidator(each_once)] = ()
     """Experiments of whose cases few are taken, in place of problems, see `harness.experiment.covering`."""
     problem: ProblemTable | None = None
@@ -82,7 +88,8 @@ class Experiment(FrozenModel):
     _path: Path | None = PrivateAttr(default=None)
     _text: str | None = PrivateAttr(default=None)
     _profile: str | None = PrivateAttr(default=None)
-    _planned: dict[str, tuple[Case, ProblemTable]] | None = PrivateAttr(default=None)
+    _planned: dict[str, PlannedCase] | None = PrivateAttr(default=None)
+    _planner: Planner = PrivateAttr(default_factory=lambda: Planner(()))
 
     @model_validator(mode="after")
     def _has_problems(self) -> Self:
@@ -118,7 +125,7 @@ class Experiment(FrozenModel):
 
     def cases(self, only: Sequence[str] = (), option: str = "--only") -> list[Case]:
         """Return the cases, those of one problem and target side by side, variants in their listed order."""
-        cases = [case for case, _ in self._plan().values()]
+        cases = [planned.case for planned in self._plan().values()]
         if not cases:
             raise self._error("variant", "the conditions 'where' leave no case")
         return select(cases, only, option) if only else cases
@@ -135,16 +142,35 @@ class Experiment(FrozenModel):
         return table is None or table.timing.enabled
 
     def _table_of(self, case: Case) -> ProblemTable | None:
-        _, table = self._plan().get(case.id, (case, None))
-        return table
+        planned = self._plan().get(case.id)
+        return None if planned is None else planned.table
 
-    def _plan(self) -> dict[str, tuple[Case, ProblemTable]]:
+    def params_source(self, case: Case) -> ParamsSource:
+        """Return where the settings of a case come from that a search may choose."""
+        planned = self._plan().get(case.id)
+        return own_source(case) if planned is None else planned.params_source
+
+    @property
+    def without_winner(self) -> list[Case]:
+        """The cases that were to have tuned settings, and have their own: no search has found any."""
+        self._plan()
+        return self._planner.without_winner
+
+    def _plan(self) -> dict[str, PlannedCase]:
         if self._planned is None:
-            planned: dict[str, tuple[Case, ProblemTable]] = {}
+            planned: dict[str, PlannedCase] = {}
+            self._planner = Planner(self.params)
             for case, table in self._cases():
-                planned.setdefault(case.id, (case, table))
+                for of_case in self._planner.planned(case, table):
+                    planned.setdefault(of_case.case.id, of_case)
             self._planned = planned
         return self._planned
+
+    def changed(self, text: str | None = None, **changes: Any) -> "Experiment":
+        """Return an experiment with other values of fields, which are checked already, and its cases anew."""
+        other = self.model_copy(update=changes)
+        other._planned, other._text = None, self._text if text is None else text
+        return other
 
     @staticmethod
     def groups(cases: Iterable[Case]) -> list[list[Case]]:
@@ -193,7 +219,9 @@ class Experiment(FrozenModel):
     def _covering_cases(self) -> Iterator[tuple[Case, ProblemTable]]:
         """Yield few cases of the experiments in `covering`, those where variants here take part."""
         planned = {
-            case.id: (case, table) for other in self._covered() for case, table in other._plan().values()
+            planned.case.id: (planned.case, planned.table)
+            for other in self._covered()
+            for planned in other._plan().values()
         }
         covered = ", ".join(self.covering)
         pool = [
@@ -296,6 +324,15 @@ class Experiment(FrozenModel):
 
     def _error(self, key: str, message: str) -> InputError:
         return InputError(f"{self._source}: {key}: {message}")
+
+
+def with_params(experiment: Experiment, params: str | None, argument: str) -> Experiment:
+    """Return an experiment with the settings that an argument of this name asks for; None: as it is."""
+    if params is None:
+        return experiment
+    if params not in ("default", "tuned"):
+        raise InputError(f"{argument}: found {shown(params)}, expected 'tuned' or 'default'")
+    return experiment.changed(params=(params,))
 
 
 def named_experiment(word: str, profile: str | None = None) -> Experiment:

@@ -13,7 +13,7 @@ from harness import plugins
 from harness.system.validation import messages, shown, unknown_name
 
 PROFILES = "profiles"
-REPLACED = ("variants", "targets", "baseline", "problems")
+REPLACED = ("variants", "targets", "baseline", "params", "problems")
 """Keys that a profile replaces."""
 CHANGED = ("problem", "check", "timing", "limits")
 """Tables that a profile changes key by key."""

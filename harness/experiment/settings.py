@@ -1,6 +1,6 @@
 """The settings of an experiment that are no axes of its problems: variants, checks, timing, limits."""
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -26,6 +26,15 @@ LARGEST_MEMORY_GB = 2.0**20
 """About a petabyte: more than machines have, and than limits of processes can count."""
 Names = Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(each_once)]
 Seconds = Annotated[PositiveFloat, Field(le=LONGEST_TIMEOUT_S, allow_inf_nan=False)]
+
+
+ParamsAxis = Annotated[
+    tuple[Literal["default", "tuned"], ...],
+    Field(min_length=1),
+    BeforeValidator(as_axis),
+    AfterValidator(each_once),
+]
+"""Where the settings of cases that leave all of them open come from."""
 
 
 class VariantSettings(FrozenModel):

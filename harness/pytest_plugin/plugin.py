@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from harness.artifact.cache import cache_root
 from harness.bench.running.runner import RunSettings
 from harness.experiment.experiment import named_experiment
 from harness.pytest_plugin.items import CaseItem, ExperimentFile, check_case, time_case
@@ -20,6 +19,7 @@ from harness.system.errors import HarnessError, InputError
 from harness.system.machine.cores import available_cores
 from harness.system.printable import printable
 from harness.system.status import checked_line
+from harness.system.storage.cache_folder import cache_root
 
 MARKER = (
     "harness(case, variant, target, dtype, mask, causal, batch, heads, kv_heads, seq_q, seq_kv, head_dim): "

@@ -11,10 +11,10 @@ import zlib
 from functools import partial
 from pathlib import Path
 
-from harness.artifact.cache import cache_root
 from harness.results.kept_outputs import OUTPUTS_FOLDER
 from harness.system.errors import InputError, StorageError
 from harness.system.printable import printable
+from harness.system.storage.cache_folder import cache_root
 from harness.system.storage.digests import BLOCK_BYTES, file_digest
 from harness.system.storage.folder_store import FolderStore
 from harness.system.storage.reading import refusals_told

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator, model_validator
 
 from harness.artifact.device_facts import TimedBy
+from harness.experiment.searched import ParamsSource
 from harness.problem.attention_problem import FLOP_CONVENTION
 from harness.problem.case import ParameterValue
 from harness.problem.fields import ProblemField, problem_fields
@@ -76,6 +77,10 @@ class Result(_RowOfProblem, BaseModel):
     mask: str
     """What is visible: `full`, `causal`, … (`AttentionProblem.mask_name`)."""
     params: dict[str, ParameterValue] = {}
+    params_source: ParamsSource | None = None
+    """Where those of them come from that a search may choose; None where it was not recorded."""
+    trial: Count | None = None
+    """Of a search that has chosen them to try them: the number of the trial, 0 where it began."""
     chosen: dict[str, ParameterValue] = {}
     """Values of parameters that were left open, as variant, target or compiler chose them."""
     threads: Count | None = None

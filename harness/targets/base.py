@@ -169,6 +169,13 @@ class Target(ABC):
             raise UnsupportedError(f"warps: chosen on GPUs only, not for {self.name}")
         return self.tile_sizes(chip_of(case.target), case.problem)
 
+    def why_unbuildable(self, case: Case) -> str | None:
+        """Return None, or why `compile` cannot take tiles that the case's parameters set.
+
+        As far as that is known before anything is built: what this lets through may be refused there.
+        """
+        return None
+
     def numbers_longest_first(self, case: Case) -> bool:
         """Return whether the points of a case's grids with the longest loops come first."""
         return case.params.get("grid_order", self.grid_order) == "longest-first"

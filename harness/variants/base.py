@@ -93,6 +93,13 @@ class Variant(ABC):
         """Return the values of parameters that the case leaves open, as they are chosen or cut."""
         return {}
 
+    def why_unbuildable(self, case: Case) -> str | None:
+        """Return None, or why no code can be built of a case's parameters, as far as that is known before.
+
+        A search asks, so that it builds few candidates in vain.
+        """
+        return None
+
     def tool_versions(self) -> dict[str, str]:
         """Return name and version of what determines a build: of `packages`, those that are installed."""
         versions = {name: installed_version(name) for name in self.packages}

@@ -2,16 +2,20 @@
 
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from harness.experiment.searched import Searched
 from harness.problem.case import Case, ParameterValue
 from harness.system.errors import UnsupportedError
 from harness.targets.answers import key_splits
 from harness.variants.generated import GeneratedVariant, TileParameters
 from harness.variants.schedule import INITIAL, OUTER_TILED, Step
 from harness.variants.tiling import Tiling
+
+SPLITS = (1, 2, 4, 8, 16)
+"""Numbers of parts of the keys that a search chooses from."""
 
 
 class FlashParameters(TileParameters):
@@ -20,7 +24,7 @@ class FlashParameters(TileParameters):
     division: Literal["final", "every-step"] = Field(default="final")
     """`final`: the output is divided once, after the last key tile (FlashAttention-2).  `every-step`: after
     every key tile it is exact attention over the keys so far (slides *Linalg Fusion Enhancement*)."""
-    kv_splits: int | None = Field(default=None, ge=1, le=4096)
+    kv_splits: Annotated[int | None, Searched(SPLITS, is_modelled=False)] = Field(default=None, ge=1, le=4096)
     """Parts of the keys, each gone over by workgroups of its own, at most one for each key tile; a second
     kernel merges what they give (Flash-Decoding).  Targets choose several where tiles of queries are few."""
 

@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from harness.artifact.artifact import Artifact
+from harness.experiment.searched import Searched, tile_sizes
 from harness.plugins import require
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.capacity import of_capacity
@@ -52,13 +53,13 @@ STEP_NAME = re.compile(r"\w[\w.+-]*", re.ASCII)
 class TileParameters(Parameters):
     """Tile sizes and the order of tiles; what is not set is chosen by the target."""
 
-    tile_q: int | None = Field(default=None, ge=1, le=1024)
+    tile_q: Annotated[int | None, Searched(tile_sizes(8, 256))] = Field(default=None, ge=1, le=1024)
     """Query rows of a tile."""
-    tile_kv: int | None = Field(default=None, ge=1, le=4096)
+    tile_kv: Annotated[int | None, Searched(tile_sizes(8, 512))] = Field(default=None, ge=1, le=4096)
     """Keys of a tile."""
-    warps: Literal[1, 2, 4, 8, 16] | None = None
+    warps: Annotated[Literal[1, 2, 4, 8, 16] | None, Searched()] = None
     """Warps of a workgroup, on GPUs, each with rows of a tile of queries."""
-    grid_order: GridOrder | None = None
+    grid_order: Annotated[GridOrder | None, Searched(is_modelled=False)] = None
     """How the points of a grid are numbered, which is how they start: `longest-first`, where the length of
     their loops depends on the point, as under a causal mask; `row-major`, head by head."""
 
@@ -357,6 +358,12 @@ class GeneratedVariant(Variant):
         left_open = {name: value for name, value in choices.items() if getattr(parameters, name) is None}
         cut = {name: size for name, size in sizes.items() if (getattr(parameters, name) or 0) > size}
         return {**left_open, **cut, **target.chosen(self.resolved(case))}
+
+    def why_unbuildable(self, case: Case) -> str | None:
+        """Return None, or why the target does not have tiles of the parameters' sizes."""
+        from harness import plugins
+
+        return plugins.target(case.target).why_unbuildable(self.resolved(self.computed(case)))
 
     def _parameters(self, case: Case) -> TileParameters:
         if not issubclass(self.parameters, TileParameters):

@@ -4,11 +4,12 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
 from harness.artifact.artifact import Artifact
+from harness.experiment.searched import Searched
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.problem.ranks import problem_of_rank
@@ -28,7 +29,7 @@ class SplitHeadParameters(TileParameters):
     """`fused`: under the loop over heads, K and V of a head once, each tile of Q when it is needed.  Kernels
     that hold tiles only, those for GPUs, find K and V in memory, where kernels of their own leave them.
     `before`: Q likewise."""
-    intermediates: Literal["shared", "scratch"] | None = None
+    intermediates: Annotated[Literal["shared", "scratch"] | None, Searched()] = None
     """Where kernels that hold tiles only find K and V of a head, if these are not projected before: `shared`
     by a workgroup, which has a head then, in its own memory; `scratch` by kernels of their own.  By default
     shared where that has room.  Refused where it would change nothing."""

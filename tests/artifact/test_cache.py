@@ -7,11 +7,12 @@ import signal
 import pytest
 
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
-from harness.artifact.cache import CACHE_DIR_VARIABLE, ArtifactCache
+from harness.artifact.cache import ArtifactCache
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.system.errors import BuildError, HarnessError, StorageError
 from harness.system.storage import folder_store
+from harness.system.storage.cache_folder import CACHE_DIR_VARIABLE
 
 CASE = Case(problem=AttentionProblem(heads=1, seq_q=8, head_dim=8), variant="flash", target="cpu")
 SPAWN = multiprocessing.get_context("spawn")

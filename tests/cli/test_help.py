@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("calls")
 def test_the_commands_are_listed(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
     assert main(arguments) == 0
     listed = {line.split()[0] for line in capsys.readouterr().out.splitlines() if line.strip()}
-    commands = "run build check report explain archive compare ir layout list support doctor"
+    commands = "run build check tune report explain archive compare ir layout list support doctor"
     assert set(commands.split()) <= listed
 
 

@@ -85,7 +85,7 @@ def test_tables_of_problems_are_replaced(tmp_path: Path) -> None:
         (
             "[profiles.small]\nproblm = {}\n",
             "trial.toml: profiles.small.problm: unknown key (did you mean problem?); allowed: variants, "
-            "targets, baseline, problems, problem, check, timing, limits, variant, target, figures",
+            "targets, baseline, params, problems, problem, check, timing, limits, variant, target, figures",
         ),
         (
             "[profiles.small]\ntiming = 3\n",

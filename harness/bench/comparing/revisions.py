@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from harness.artifact.cache import ADVICE, cache_root
 from harness.bench.comparing.comparison import Comparison, compare_runs
 from harness.bench.comparing.turns import NAMES, run_in_turn
 from harness.bench.comparing.verdicts import Margins
@@ -27,6 +26,7 @@ from harness.results.run_folder import RunFolder
 from harness.system.errors import InputError
 from harness.system.plurals import about, counted
 from harness.system.processes.git import outside_of_repositories
+from harness.system.storage.cache_folder import ADVICE, cache_root
 from harness.system.storage.folder_store import FolderStore
 
 KEPT = {"min_sample_s", "graphs", "energy_s", "busy_limit", "enabled"}

@@ -22,7 +22,7 @@ from harness.bench.measure.allocation import best_rounds
 from harness.bench.measure.order import balanced_orders
 from harness.bench.workers.process import WorkerFailure
 from harness.experiment.settings import TimingSettings
-from harness.results.statistics import min_samples, nested_interval, relative_width
+from harness.results.statistics import Interval, min_samples, nested_interval, relative_width
 from harness.system.plurals import about
 
 LOAD_WINDOW_S = 1.0
@@ -110,6 +110,8 @@ class RoundTimer:
     finish_start: Starter = lambda number, candidates: {}
     """Are called before and after the rounds of each start."""
     sample_peak: Callable[[], PeakSample] = PeakSample
+    is_decided: Callable[[Interval], bool] = lambda interval: False
+    """Whether an interval says enough, however wide it is."""
     history: Sequence[TimedRound] = ()
     """Rounds of an interrupted run, as if they were taken now; one more start looks at the candidates."""
     clock: Callable[[], float] = time.monotonic
@@ -305,7 +307,8 @@ class RoundTimer:
         if not values:
             return float("inf")
         starts, own = zip(*values, strict=True)
-        return relative_width(nested_interval(own, starts))
+        interval = nested_interval(own, starts)
+        return 0.0 if self.is_decided(interval) else relative_width(interval)
 
     def _values(self, candidate: str) -> list[tuple[int, float]]:
         """Return start and value of each round: the paired ratio to the baseline, or the candidate's time."""

@@ -22,7 +22,9 @@ def build_only(
     """Build up to `jobs` cases at a time; return what became of each, and its row, in the plan's order."""
     limits = experiment.limits
     builders = BuildPool(jobs, limits.build_timeout_s, limits.memory_gb, tell=observer.slow)
-    rows = RowMaker(experiment.name, "", experiment.command_words, "build")
+    rows = RowMaker(
+        experiment.name, "", experiment.command_words, "build", params_source=experiment.params_source
+    )
     built: dict[str, tuple[CaseRecord, Result]] = {}
     observer.planned(len(cases))
     with ended_by_signals():

@@ -28,6 +28,7 @@ from harness.bench.row_maker import CaseRecord
 from harness.bench.workers.process import WorkerFailure
 from harness.bench.workers.protocol import Built
 from harness.experiment.experiment import Experiment, parse_experiment
+from harness.experiment.searched import ParamsSource
 from harness.experiment.selection import select
 from harness.problem.case import Case
 from harness.results.manifest import DISTRIBUTION, Manifest, plugin_code
@@ -70,6 +71,7 @@ class BundledCase(FrozenModel):
     reason: str | None = None
     digest: str | None = None
     """Of the files of its artifact."""
+    params_source: ParamsSource | None = None
     flops_executed: Count | None = None
     """By its code, for its lengths: an artifact is of all lengths of a capacity."""
 
@@ -129,6 +131,10 @@ class Bundle:
     def entry(self, case: Case) -> BundledCase:
         """Return what became of a case."""
         return self._entries[case.id]
+
+    def params_source(self, case: Case) -> ParamsSource | None:
+        """Return where the settings of a case came from where it was built."""
+        return self._entries[case.id].params_source
 
     def artifact_folder(self, key: str) -> Path:
         """Return where an artifact lies."""
@@ -223,6 +229,7 @@ def write_bundle(folder: Path, manifest: Manifest, built: Iterable[tuple[CaseRec
                     status=row.status,
                     reason=row.reason,
                     digest=digest,
+                    params_source=row.params_source,
                     flops_executed=flops_executed,
                 )
             )

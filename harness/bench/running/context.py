@@ -53,6 +53,8 @@ class RunSettings:
     """What this process has done before."""
     revision: Revision | None = None
     """What workers build, check and run instead of what this process would."""
+    is_search: bool = False
+    """Whether cases are chosen as it goes on, see `harness.bench.tuning`."""
     shard: str | None = None
     """Which part of the experiment this is, `2/8`, where other runs have the rest."""
 
@@ -85,6 +87,8 @@ class RunContext:
     ending: Ending = field(default_factory=Ending)
     spent: TimeSpent = field(default_factory=TimeSpent)
     rows: dict[str, Result] = field(default_factory=dict)
+    _finished: dict[str, Case] = field(default_factory=dict)
+    """The cases whose rows this part of the run has made."""
     idle_emulators: list[WorkerProcess] = field(default_factory=list)
     """Workers that have emulated a case that passed, for the next one."""
 
@@ -134,10 +138,6 @@ class RunContext:
         return self.experiment.cases() if self.settings.bundle is None else self.settings.bundle.cases()
 
     @cached_property
-    def _cases(self) -> Mapping[str, Case]:
-        return {case.id: case for case in self.all_cases}
-
-    @cached_property
     def baselines(self) -> Mapping[str, Case]:
         """What each case is compared with, by case id.
 
@@ -160,7 +160,8 @@ class RunContext:
             experiment=self.experiment.name,
             run=self.folder.run,
             source=(self.settings.bundle or self.experiment).command_words,
-            command="run" if self.settings.timed else "check",
+            command=None if self.settings.is_search else "run" if self.settings.timed else "check",
+            params_source=(self.settings.bundle or self.experiment).params_source,
             out=self.folder.path.parents[1 if revision is None else OUT_OF_REVISIONS],
             package=self.settings.package,
             commit=None if revision is None else revision.commit,
@@ -204,6 +205,7 @@ class RunContext:
             self.keep(record, earlier)
             return
         self.rows[record.case.id] = row
+        self._finished[record.case.id] = record.case
         self.folder.append_result(row)
         self.observer.finished(record.case, row)
 
@@ -262,7 +264,7 @@ class RunContext:
     def _final_peak(self, row: Result) -> dict[str, Any]:
         if row.tflops is None or row is self.earlier.get(row.case):
             return {}
-        peak = self.peaks.of(self._cases[row.case])
+        peak = self.peaks.of(self._finished[row.case])
         return peak_columns(row.tflops, peak, self.experiment.timing.busy_limit)
 
     def close(self) -> None:

@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from harness.artifact.cache import ADVICE, cache_root
 from harness.bench.workers.process import WorkerFailure
 from harness.system.errors import (
     BuildError,
@@ -24,6 +23,7 @@ from harness.system.errors import (
     says_no_room,
 )
 from harness.system.status import Status
+from harness.system.storage.cache_folder import ADVICE, cache_root
 from harness.system.storage.room import full_folder
 
 OUT_OF_MEMORY_WORDS = ("out of memory", "can't allocate memory", "cannot allocate memory", "bad_alloc")

@@ -9,7 +9,6 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from harness import plugins
-from harness.artifact.cache import cache_root
 from harness.bench.running.check_pool import TIMED_EXECUTORS
 from harness.bench.running.time_spent import BUILD, CHECK, TimeSpent
 from harness.experiment.experiment import Experiment
@@ -20,6 +19,7 @@ from harness.system.errors import HarnessError
 from harness.system.machine.cores import available_cores
 from harness.system.numbers import Duration
 from harness.system.plurals import about, counted
+from harness.system.storage.cache_folder import cache_root
 from harness.system.storage.replacing import write_text
 from harness.system.validation import FrozenModel
 from harness.targets.executors import wanted_executor
@@ -81,7 +81,7 @@ class Forecast:
 
         The usual durations are those of a free machine, and others have their share of this one by its load.
         """
-        emulated = {case.id for case in cases if _is_emulated(case)}
+        emulated = {case.id for case in cases if is_emulated(case)}
         to_time = [case for case in cases if timed and experiment.is_timed(case) and case.id not in emulated]
         ids = sorted(case.id for case in cases)
         here = (manifest.processor, timed)
@@ -164,7 +164,7 @@ def what_is_emulated(experiment: Experiment, cases: Sequence[Case]) -> str | Non
 
     None where all is emulated, or has a device.
     """
-    emulated = [case for case in cases if _is_emulated(case)]
+    emulated = [case for case in cases if is_emulated(case)]
     most = experiment.limits.emulated_gflop
     large = [case for case in emulated if case.problem.flops() > most * 1e9]
     if not large:
@@ -176,7 +176,7 @@ def what_is_emulated(experiment: Experiment, cases: Sequence[Case]) -> str | Non
     )
 
 
-def _is_emulated(case: Case) -> bool:
+def is_emulated(case: Case) -> bool:
     """Return whether a case's code is emulated, or only built, for want of a device."""
     wanted = wanted_executor(case)
     if wanted is not None:

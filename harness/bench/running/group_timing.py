@@ -33,6 +33,7 @@ from harness.bench.workers.protocol import Greeting, Request
 from harness.oracle.expected import Verdict
 from harness.problem.case import Case
 from harness.results.manifest import timestamp
+from harness.results.statistics import Interval
 from harness.results.timing_rounds import Round
 from harness.system.digest import digest
 from harness.system.machine.cores import available_cores
@@ -110,12 +111,12 @@ class GroupTiming:
             on_round=self._journal,
             on_failure=self._drop,
             load=self._load,
+            is_decided=self._is_decided,
             history=self._journaled_rounds(),
         )
         with self._context.spent.timing():
             rounds = timer.run()
-        for message in timer.missed():
-            self._context.observer.message(message)
+        self._tell_missed(timer.missed())
         for worker in self._workers.values():
             worker.close()
         self._context.peaks.save()
@@ -259,6 +260,14 @@ class GroupTiming:
                 count(self._context, record)
                 row = self._context.row_maker.success(record, Status.PASSED, times)
                 self._context.finish(record, row)
+
+    def _tell_missed(self, messages: Iterable[str]) -> None:
+        for message in messages:
+            self._context.observer.message(message)
+
+    def _is_decided(self, interval: Interval) -> bool:
+        """Return whether an interval of a paired ratio says enough, however wide it is."""
+        return False
 
     def _timed_baseline_id(self) -> str | None:
         if self._baseline is not None and self._baseline.id in self._workers:

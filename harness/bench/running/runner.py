@@ -150,13 +150,19 @@ def started_run(
     resume: bool,
     observer: Observer,
     command: Sequence[str],
+    whole: Sequence[Case] | None = None,
 ) -> Iterator[RunContext]:
-    """Open the folder of a run of these cases, and write its tables at the end."""
+    """Open the folder of a run of these cases, and write its tables at the end.
+
+    `whole` are the cases that they are some of; None: those of the experiment, or of the bundle.
+    """
     settings = replace(settings, timed=settings.timed and experiment.timing.enabled)
     with ended_by_signals() as ending, ExitStack() as stack:
         timed = experiment.groups(cases) if settings.timed else []
         stack.callback(_allow_workers(timed, settings.jobs))
-        folder = _open_folder(experiment, cases, settings, out, resume, observer, command)
+        if whole is None:
+            whole = experiment.cases() if settings.bundle is None else settings.bundle.cases()
+        folder = _open_folder(experiment, cases, whole, settings, out, resume, observer, command)
         stack.callback(folder.release)
         context = RunContext(
             experiment,
@@ -272,6 +278,7 @@ def together(groups: Iterable[Sequence[Case]], context: RunContext) -> Iterator[
 def _open_folder(
     experiment: Experiment,
     cases: Sequence[Case],
+    whole_cases: Sequence[Case],
     settings: RunSettings,
     out: Path,
     resume: bool,
@@ -287,7 +294,7 @@ def _open_folder(
     if settings.revision is not None:
         described = settings.revision.described(described)
     wanted = [case.id for case in cases]
-    whole = [case.id for case in (experiment.cases() if bundle is None else bundle.cases())]
+    whole = [case.id for case in whole_cases]
     folder, why_not = None, ""
     if resume:
         runs = out / experiment.name

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, Self
 
-from harness.artifact.cache import CACHE_DIR_VARIABLE, cache_root
 from harness.bench.workers.deaths import explain_death
 from harness.bench.workers.import_path import import_environment
 from harness.bench.workers.protocol import Answer, Greeting, Life, Request, receive_message, send_message
@@ -25,6 +24,7 @@ from harness.system.processes.lives import begin_anew
 from harness.system.processes.open_files import readable
 from harness.system.processes.programs import SENT_FROM_OUTSIDE
 from harness.system.status import Status
+from harness.system.storage.cache_folder import CACHE_DIR_VARIABLE, cache_root
 from harness.system.storage.folder_store import FolderStore
 
 DEATH_POLL_S = 0.25

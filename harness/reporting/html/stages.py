@@ -13,12 +13,13 @@ import numpy as np
 import pandas as pd
 
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
-from harness.artifact.cache import ArtifactCache, cache_root
+from harness.artifact.cache import ArtifactCache
 from harness.reporting.distinct import first_rows, numbered
 from harness.reporting.frames import describe_problem, records
 from harness.reporting.html.ir_command import ir_command
 from harness.reporting.html.results_table import failures_first
 from harness.system.errors import StorageError, cut
+from harness.system.storage.cache_folder import cache_root
 
 MOST_CASES = 24
 """Cases whose stages a page holds: one of each variant and target first."""

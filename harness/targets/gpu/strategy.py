@@ -1,7 +1,8 @@
 """How a kernel holds and moves its tiles: what options ask for, and what chip and problem suggest else."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
+from harness.experiment.searched import Searched
 from harness.problem.case import ParameterValue
 from harness.system.errors import UnsupportedError
 from harness.targets.base import TargetOptions
@@ -22,27 +23,27 @@ RowExchange = Literal["f32", "packed-f16"]
 class GpuOptions(TargetOptions):
     """How this harness's own kernels for GPUs are made; what is left open chip and problem decide."""
 
-    query_operand: QueryOperand | None = None
+    query_operand: Annotated[QueryOperand | None, Searched()] = None
     """Where products in a loop take Q from: registers that hold it, or shared memory each time; memory itself
     where nothing is staged."""
-    staging_slots: Slots | None = None
+    staging_slots: Annotated[Slots | None, Searched()] = None
     """Tiles of K, and of V, that shared memory holds at a time.  With one, each is copied while the product
     with the other goes on."""
-    copies: Copies | None = None
+    copies: Annotated[Copies | None, Searched()] = None
     """When a loop with two slots starts to copy its next tiles: before it computes scores, or behind them,
     where those of a page are looked up meanwhile."""
-    row_sums: RowSums | None = None
+    row_sums: Annotated[RowSums | None, Searched()] = None
     """When lanes add up their parts of a row's sum."""
-    output_stores: OutputStores | None = None
+    output_stores: Annotated[OutputStores | None, Searched(is_modelled=False)] = None
     """Whether results pass through shared memory, so that lanes store 16 bytes of a row, where that makes
     fewer stores and, at the end of a workgroup, needs no more memory; or are stored as lanes hold them."""
-    operand_loads: OperandLoads | None = None
+    operand_loads: Annotated[OperandLoads | None, Searched()] = None
     """Steps of a product's depth that one load from shared memory is for, where an instruction loads several
     matrices: those of one step take the fewest registers."""
-    product_order: ProductOrder | None = None
+    product_order: Annotated[ProductOrder | None, Searched()] = None
     """`by-step`: all fragments of a product take a step of its depth before the next one, and what a step
     needs stands just before it; `by-fragment`: one fragment after another, and tile after tile."""
-    prefetches: Prefetches | None = None
+    prefetches: Annotated[Prefetches | None, Searched()] = None
     """Whether loops ask for the tiles of K and V of their next iteration, where lanes read them directly."""
     output_sums: OutputSums | None = None
     """What the product with V adds up in, f32 where not set; f16 takes half the registers, rounds more."""

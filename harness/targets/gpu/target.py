@@ -11,6 +11,7 @@ from harness import plugins
 from harness.artifact.artifact import EMULATING, Artifact
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
+from harness.system.errors import TileSizeError
 from harness.system.machine.gpus import GpuDevice, devices
 from harness.targets.base import Capability, GridOrder, Stage, Target, TargetOptions, TileSizes, chip_of
 from harness.targets.executors import wanted_executor
@@ -142,6 +143,20 @@ class GpuTarget(Target):
 
         return left_open(options_of(case), self._workgroup(case).strategy(case))
 
+    def why_unbuildable(self, case: Case) -> str | None:
+        """Return None, or why warps cannot share tiles, or shared memory has no room for one."""
+        try:
+            self._require_tiles(case)
+        except TileSizeError as error:
+            return str(error)
+        return None
+
+    def _require_tiles(self, case: Case) -> None:
+        if not self.tiles_keys(case):
+            workgroup = self._workgroup(case)
+            workgroup.require_even_tiles(case)
+            workgroup.require_room(case)
+
     def route(self, vendor: "Vendor", case: Case) -> Sequence[Stage]:
         """Return the stages that take a case's kernels to LLVM IR."""
         from harness.targets.gpu.pipeline import to_llvm_ir
@@ -158,8 +173,7 @@ class GpuTarget(Target):
 
         chip, workgroup = self.chip(chip_of(case.target)), self._workgroup(case)
         vendor = workgroup.vendor
-        if not self.tiles_keys(case):
-            workgroup.require_even_tiles(case)
+        self._require_tiles(case)
         longest_first = self.numbers_longest_first(case)
         build = KernelBuild(
             module, vendor, workgroup.tiling, workgroup.strategy(case), longest_first=longest_first

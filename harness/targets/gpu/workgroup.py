@@ -144,6 +144,19 @@ class Workgroup:
                 error.parameter = name
                 raise error
 
+    def require_room(self, case: Case) -> None:
+        """Raise `TileSizeError` for a tile of Q, or of K or V, that alone is too large for shared memory."""
+        most = self.vendor.workgroup_shared_bytes
+        if self.vendor.staging is None or most is None:
+            return
+        row_bytes = max(self._wide.head_dim, self._wide.head_dim_v) * itemsize(self.asked.dtype)
+        for name, length in (("tile_q", self._wide.seq_q), ("tile_kv", self._wide.seq_kv)):
+            size = case.params.get(name)
+            needed = min(size, length) * row_bytes if isinstance(size, int) else 0
+            if needed > most:
+                room = f"a tile of {needed} bytes, expected at most {most} of shared memory"
+                raise TileSizeError(f"{name} {size}: {room} on {self.vendor.chip}")
+
     @cached_property
     def _wide(self) -> AttentionProblem:
         """The problem with padded widths, as one sequence."""

@@ -3,9 +3,11 @@
 import math
 import re
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 from pydantic import Field
 
+from harness.experiment.searched import Searched
 from harness.problem.case import ParameterValue
 from harness.system.errors import BuildError
 from harness.variants.base import Parameters
@@ -16,6 +18,9 @@ WORKGROUP, REDUCTION, SUBGROUPS = "workgroup = [", "reduction = [", "subgroup_ba
 """How IREE's lists of sizes begin, which have an entry for each dimension of the op."""
 
 BRACKETS = {"<": ">", "{": "}", "[": "]", "(": ")"}
+
+POWERS = (16, 32, 64, 128, 256)
+"""Sizes of tiles that a search chooses from."""
 
 WIDEST_ROW = 128
 """Columns of the output up to which a workgroup has registers and shared memory for whole rows."""
@@ -33,13 +38,13 @@ class IreeTiles(Parameters):
     IREE's own choice of one query each product is done twenty times as slowly.
     """
 
-    tile_q: int | None = Field(default=None, ge=1, le=1024)
+    tile_q: Annotated[int | None, Searched(POWERS)] = Field(default=None, ge=1, le=1024)
     """Queries of a workgroup, on a processor of a tile of vectors."""
-    tile_kv: int | None = Field(default=None, ge=1, le=4096)
+    tile_kv: Annotated[int | None, Searched(POWERS)] = Field(default=None, ge=1, le=4096)
     """Keys of one step of its loop."""
-    tile_v: int | None = Field(default=None, ge=1, le=1024)
+    tile_v: Annotated[int | None, Searched(POWERS)] = Field(default=None, ge=1, le=1024)
     """Columns of V, and of the output, of a workgroup; fewer than there are repeats the scores."""
-    subgroups: int | None = Field(default=None, ge=1, le=32)
+    subgroups: Annotated[int | None, Searched((1, 2, 4, 8))] = Field(default=None, ge=1, le=32)
     """Warps or waves of a workgroup, which share its queries; on GPUs."""
     intrinsic: str | None = Field(default=None, pattern=r"^\w+_\d+x\d+x\d+\w*_\w+$")
     """Matrix instruction of both products, by IREE's name, such as `MFMA_F32_32x32x8_F16`; on GPUs."""

@@ -5,9 +5,10 @@ There is no code to generate: a build keeps the text of `calls`, which also `dev
 """
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from harness.artifact.artifact import Loader, StaticMetrics
+from harness.experiment.searched import Searched
 from harness.plugins import name_of
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
@@ -26,7 +27,9 @@ CALLS = Path(__file__).with_name("calls.py")
 class TorchParameters(Parameters):
     """Parameters of PyTorch's fused attention."""
 
-    backend: Literal["flash", "cudnn", "efficient", "overrideable", "math"] | None = None
+    backend: Annotated[Literal["flash", "cudnn", "efficient", "overrideable", "math"] | None, Searched()] = (
+        None
+    )
     """Which of PyTorch's implementations, on a GPU; by default PyTorch chooses.  `overrideable` is
     oneDNN's, which Intel's GPUs have."""
 

@@ -10,18 +10,19 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, astuple
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from harness.artifact.artifact import Artifact, Candidate, Loader, StaticMetrics
-from harness.artifact.cache import cache_root
 from harness.artifact.stage_names import ASSEMBLY
 from harness.emulator.devices import device as emulated_device
+from harness.experiment.searched import Searched
 from harness.plugins import name_of
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.system.errors import BuildError, UnsupportedError, one_line
+from harness.system.storage.cache_folder import cache_root
 from harness.targets.base import OBJECT, Stage
 from harness.targets.executors import run_here, wanted_executor
 from harness.targets.gpu.packaging import EMULATED, emulate
@@ -64,12 +65,12 @@ PowerOfTwo = Literal[16, 32, 64, 128, 256]
 class TritonParameters(Parameters):
     """How the work is divided; what is left open are the best known sizes for chip, type and widths."""
 
-    tile_q: PowerOfTwo | None = None
+    tile_q: Annotated[PowerOfTwo | None, Searched()] = None
     """Queries of a program."""
-    tile_kv: PowerOfTwo | None = None
+    tile_kv: Annotated[PowerOfTwo | None, Searched()] = None
     """Keys of one turn of its loop."""
-    warps: Literal[1, 2, 4, 8, 16] | None = None
-    pipeline: int | None = Field(default=None, ge=1, le=8)
+    warps: Annotated[Literal[1, 2, 4, 8, 16] | None, Searched()] = None
+    pipeline: Annotated[int | None, Searched((1, 2, 3, 4))] = Field(default=None, ge=1, le=8)
     """Tiles of K and V under way at a time: Triton's `num_stages`."""
 
 
