@@ -381,8 +381,8 @@ MUTANTS = {
     "fixed-order": Mutant(
         "every round has the same order",
         ROUNDS,
-        "RoundTimer._take_round",
-        "orders[self._turns % len(orders)]",
+        "RoundTimer._next_order",
+        "orders[self._turns[with_peaks] % len(orders)]",
         "orders[0]",
         f"{OF_ROUNDS}test_each_candidate_follows_each_other_one_equally_often",
     ),
