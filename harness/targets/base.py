@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mlir import ir
 
     from harness.codegen.bounds.listing import LoopListing
+    from harness.codegen.bounds.part_times import PartTimes
 
 
 GridOrder = Literal["longest-first", "row-major"]
@@ -200,6 +201,13 @@ class Target(ABC):
         Raises `Unmodelled` with the reason where there is no model.
         """
         raise Unmodelled(f"no model of what bounds code for {self.name}")
+
+    def part_times(self, artifact: Artifact, folder: Path, empty: Path) -> "PartTimes":
+        """Return where the time of a call of an artifact in a folder goes, by a build with stamps in `empty`.
+
+        Raises `UnsupportedError` with the reason where the target, or the variant, has no such build.
+        """
+        raise UnsupportedError(f"--time: no stamps in kernels for {self.name}; expected the target cpu")
 
     @abstractmethod
     def compile(

@@ -15,6 +15,8 @@ from harness.targets.base import Capability, Stage, Target, TargetOptions, TileS
 if TYPE_CHECKING:
     from mlir import ir
 
+    from harness.codegen.bounds.part_times import PartTimes
+
 KEY_TILE = 64
 """Keys of a tile: with head_dim 64 or 128, K, V and the scores of a tile stay in the first-level caches."""
 
@@ -92,6 +94,14 @@ class CpuTarget(Target):
         from harness.targets.cpu.bandwidth import measure_bandwidths
 
         return measure_bandwidths(getattr(options, "threads", 1), number)
+
+    def part_times(self, artifact: Artifact, folder: Path, empty: Path) -> "PartTimes":
+        """Return where the time of a call goes, see `harness.targets.cpu.part_times`."""
+        from harness.targets.cpu.chip import chip
+        from harness.targets.cpu.part_times import measure_parts
+
+        case = artifact.case
+        return measure_parts(artifact, folder, empty, self.peak_unit(case), chip(chip_of(case.target)))
 
     def tile_sizes(self, chip: str | None, problem: AttentionProblem) -> TileSizes:
         """Return a query tile of two or three vectors and a key tile that fits the caches.
