@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
-from harness.reporting.frames import records
-from harness.reporting.units import has_wide_interval, percent
+from harness.reporting.units import WIDEST, percent
 from harness.system.plurals import counted
 from harness.system.status import Status
 
@@ -33,7 +32,7 @@ def measurement_notes(frame: pd.DataFrame) -> Iterator[str]:
     busy = _count(timed["busy"])
     if busy:
         yield f"Busy, others used the processors meanwhile: {busy} of {counted(len(timed), 'row')}"
-    wide = sum(map(has_wide_interval, records(timed)))
+    wide = _count(_is_wide(timed, "time_s", "time") | _is_wide(timed, "speedup", "speedup"))
     if wide:
         yield (
             f"Times whose interval is wider than half of them, for which budget_s was too small: {wide} of "
@@ -66,6 +65,12 @@ def too_low_peak_notes(frame: pd.DataFrame) -> Iterator[str]:
             f"Above 100 % of the peak of {unit}, which they do not use alone, or it was measured too low: "
             f"{counted(len(rows), 'row')}"
         )
+
+
+def _is_wide(rows: pd.DataFrame, value: str, name: str) -> pd.Series:
+    """Return which rows know a value within a wide interval only, see `harness.reporting.units.is_wide`."""
+    low, high = (rows[f"{name}_{end}{'_s' * (name == 'time')}"] for end in ("low", "high"))
+    return (high - low) > WIDEST * rows[value].abs()
 
 
 def _range(numbers: pd.Series) -> str:

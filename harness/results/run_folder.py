@@ -223,7 +223,10 @@ def tables_of(runs: Sequence[RunFolder]) -> "pandas.DataFrame":
     def lines() -> Iterator[Result]:
         for run, name in zip(runs, names, strict=True):
             for row in run.lines():
-                yield row.model_copy(update={"experiment": run.experiment, "run": name})
+                is_so_named = (row.experiment, row.run) == (run.experiment, name)
+                yield (
+                    row if is_so_named else row.model_copy(update={"experiment": run.experiment, "run": name})
+                )
 
     return newest_of_each_case(results_frame(lines()))
 
