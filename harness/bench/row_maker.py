@@ -91,20 +91,6 @@ class CaseRecord:
 
 
 @dataclass(frozen=True)
-class MeasuredPeak:
-    """What a machine can do at most, as far as it was seen."""
-
-    flops: float | None
-    """FLOP/s; None where only bandwidths are known."""
-    load: float
-    """Share of the processors that others used in the quietest round in which it was sampled."""
-    bandwidths: Mapping[str, float] = field(default_factory=dict)
-    """Bytes/s of reading, by level of memory."""
-    dtype: str | None = None
-    """Type that the FLOPs are of, see `Target.peak_dtype`."""
-
-
-@dataclass(frozen=True)
 class GroupTimes:
     """The rounds of a group of cases and what is needed to read them."""
 
@@ -112,7 +98,10 @@ class GroupTimes:
     busy_limit: float
     baseline: Case | None = None
     baseline_key: str | None = None
-    peak: MeasuredPeak | None = None
+    units: Mapping[str, str] = field(default_factory=dict)
+    """The unit whose peak each case is compared with, by case id."""
+    bandwidths: Mapping[str, float] = field(default_factory=dict)
+    """Measured bytes/s of reading, by level of memory."""
 
 
 @dataclass(frozen=True)
@@ -257,24 +246,33 @@ def timing_columns(case: Case, times: GroupTimes) -> dict[str, Any]:
         "load": load,
         "busy": load > times.busy_limit,
         "tflops": tflops,
-        **peak_columns(tflops, times.peak, times.busy_limit),
+        "bandwidth_gb_s": {level: rate / 1e9 for level, rate in times.bandwidths.items()},
+        **peak_columns(case, own, times.units.get(case.id)),
         **speedup_columns(case, own, times.baseline, times.baseline_key),
     }
 
 
-def peak_columns(tflops: float | None, peak: MeasuredPeak | None, busy_limit: float) -> dict[str, Any]:
-    """Return the columns of the comparison with the peak."""
-    if peak is None:
+def peak_columns(case: Case, own: list[TimedRound], unit: str | None) -> dict[str, Any]:
+    """Return the columns of the comparison with the peak of a unit, over the rounds that have both."""
+    rounds = [taken for taken in own if unit in taken.peaks]
+    if unit is None or not rounds:
         return {}
-    bandwidths = {level: rate / 1e9 for level, rate in peak.bandwidths.items()}
-    if peak.flops is None:
-        return {"bandwidth_gb_s": bandwidths}
-    return {
-        "peak_tflops": peak.flops / 1e12,
-        "peak_dtype": peak.dtype,
-        "peak_busy": peak.load > busy_limit,
-        "fraction_of_peak": None if tflops is None else tflops * 1e12 / peak.flops,
-        "bandwidth_gb_s": bandwidths,
+    starts = [taken.start for taken in rounds]
+    peaks = [taken.peaks[unit] for taken in rounds]
+    columns = {
+        "peak_unit": unit,
+        "peak_tflops": nested_interval(peaks, starts).value / 1e12,
+        "peak_noise": noise(peaks),
+    }
+    flops = case.problem.flops()
+    if flops == 0:  # without a visible pair nothing is to do
+        return columns
+    at_peak = [flops / peak for peak in peaks]
+    fraction = paired_ratio(at_peak, [taken.seconds[case.id] for taken in rounds], starts)
+    return columns | {
+        "fraction_of_peak": fraction.value,
+        "fraction_of_peak_low": fraction.low,
+        "fraction_of_peak_high": fraction.high,
     }
 
 

@@ -42,6 +42,12 @@ def ir(
             help="What bounds the machine code's main loop in a model, instruction by instruction.",
         ),
     ] = False,
+    time: Annotated[
+        bool,
+        typer.Option(
+            "--time", help="Run a build with stamps, and show the cycles of each part of its kernels."
+        ),
+    ] = False,
     out: Annotated[
         Path | None,
         path_option("FILE", "Write the output of --stage there, such as the bytes of the stage object."),
@@ -71,6 +77,7 @@ def ir(
 
     from harness.api import build
     from harness.ir_view.bounds import bounds_text
+    from harness.ir_view.part_times import part_times_text
     from harness.ir_view.request import problem_of, settings_of
     from harness.ir_view.show import show
     from harness.ir_view.subject import build_subject, failed_subject, is_schedule, schedule_subject
@@ -78,7 +85,7 @@ def ir(
     title = variant
     try:
         if is_schedule(variant):
-            own = {"target": target != "cpu", "bounds": bounds, "timeout": timeout is not None}
+            own = {"target": target != "cpu", "bounds": bounds, "time": time, "timeout": timeout is not None}
             others = [*(name for name, is_set in own.items() if is_set), *context.obj]
             subject = schedule_subject(variant, settings or [], others)
         else:
@@ -91,11 +98,15 @@ def ir(
             if bounds:
                 typer.echo(bounds_text(built, other_options=bool(stage or diff or counts or out)))
                 return
+            if time:
+                others_set = bool(stage or diff or counts or out)
+                typer.echo(part_times_text(built, other_options=others_set))
+                return
             subject = build_subject(built)
     except HarnessError as error:
         reached = failed_subject(title, error)
         names = [output.name for output in reached.stages]
-        if names and not bounds and (stage is None or stage in names):
+        if names and not (bounds or time) and (stage is None or stage in names):
             show(reached, stage=stage, diff=diff, counts=counts, out=out)
             sys.stdout.flush()
         raise

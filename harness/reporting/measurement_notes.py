@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
-from harness.reporting.frames import RUN_COLUMNS, is_missing, records
-from harness.reporting.units import has_wide_interval
+from harness.reporting.units import WIDEST, percent
 from harness.system.plurals import counted
 from harness.system.status import Status
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MEASURED_BY = (*RUN_COLUMNS, "device", "target", "threads", "target_options")
-"""What has one peak for each dtype."""
 WITHOUT_DEVICE = {Status.EMULATED: "emulated", Status.BUILT: "built, not run"}
 """What is said of rows whose target has no device here."""
 
@@ -36,7 +32,7 @@ def measurement_notes(frame: pd.DataFrame) -> Iterator[str]:
     busy = _count(timed["busy"])
     if busy:
         yield f"Busy, others used the processors meanwhile: {busy} of {counted(len(timed), 'row')}"
-    wide = sum(map(has_wide_interval, records(timed)))
+    wide = _count(_is_wide(timed, "time_s", "time") | _is_wide(timed, "speedup", "speedup"))
     if wide:
         yield (
             f"Times whose interval is wider than half of them, for which budget_s was too small: {wide} of "
@@ -51,24 +47,30 @@ def measurement_notes(frame: pd.DataFrame) -> Iterator[str]:
 
 
 def peak_notes(frame: pd.DataFrame) -> Iterator[str]:
-    """Yield a sentence, without its full stop, for each doubt about the peaks of the rates."""
+    """Yield a sentence, without its full stop, on each unit's peak, and on rows that are above it."""
     timed = frame.loc[frame["time_s"].notna()]
-    if _count(timed["peak_busy"]):
-        yield "The measured peak is of a busy machine and may be too low"
-    alike = timed.dropna(subset="peak_tflops").groupby([*MEASURED_BY, "dtype"], dropna=False, observed=True)
-    if (alike["peak_tflops"].nunique() > 1).any():
-        yield "Fractions of peak are of several peaks: each part of a run measures its own"
+    for unit, rows in timed.groupby("peak_unit", sort=True):
+        spreads = rows["peak_noise"].dropna()
+        if len(spreads):
+            ends = dict.fromkeys(percent(end) for end in (spreads.min(), spreads.max()))
+            yield f"The peak of {unit}, in turns with the rows, spreads by {'–'.join(ends)} % (interquartile)"
     yield from too_low_peak_notes(frame)
 
 
 def too_low_peak_notes(frame: pd.DataFrame) -> Iterator[str]:
     """Yield a sentence, without its full stop, on rows that are faster than the peak that was measured."""
-    faster = frame[frame["tflops"] > frame["peak_tflops"]]
-    types = zip(faster["peak_dtype"], faster["dtype"], strict=True)
-    others = Counter("" if is_missing(of) or str(of).split()[0] == dtype else str(of) for of, dtype in types)
-    for of, number in others.items():
-        why = f"of {of} and not of their type" if of else "too low there"
-        yield f"Above 100 % of the measured peak, which is {why}: {counted(number, 'row')}"
+    faster = frame[frame["fraction_of_peak"] > 1]
+    for unit, rows in faster.groupby(faster["peak_unit"].fillna("the measured unit"), sort=True):
+        yield (
+            f"Above 100 % of the peak of {unit}, which they do not use alone, or it was measured too low: "
+            f"{counted(len(rows), 'row')}"
+        )
+
+
+def _is_wide(rows: pd.DataFrame, value: str, name: str) -> pd.Series:
+    """Return which rows know a value within a wide interval only, see `harness.reporting.units.is_wide`."""
+    low, high = (rows[f"{name}_{end}{'_s' * (name == 'time')}"] for end in ("low", "high"))
+    return (high - low) > WIDEST * rows[value].abs()
 
 
 def _range(numbers: pd.Series) -> str:

@@ -121,6 +121,9 @@ def measured_columns(frame: pd.DataFrame) -> list[Column]:
     time, rate = units_of(frame)
     baselines = list(frame[BASELINE_LABEL].dropna().unique())
     against = f"\nvs {baselines[0]}" if len(baselines) == 1 else ""
+    units = list(frame["peak_unit"].dropna().unique())
+    of_peak = f"% of peak\n({units[0]})" if len(units) == 1 else "% of\npeak"
+    percents = partial(interval, factor=100.0)
     time_interval = partial(interval, factor=time.factor)
     of_code = not frame["time_s"].notna().any()
     has_tiles = bool((frame["chosen"] + frame["params"]).str.contains(TILE, regex=False).any())
@@ -131,7 +134,12 @@ def measured_columns(frame: pd.DataFrame) -> list[Column]:
         Column(f"time ({time.symbol})", "time_s", partial(scaled, factor=time.factor)),
         Column("time\n[95 %]", "time_low_s", time_interval, "time_high_s", on_terminal=False),
         Column(rate.symbol, "tflops", partial(scaled, factor=rate.factor)),
-        Column("% of\npeak", "fraction_of_peak", percent),
+        *([Column("peak", "peak_unit", str, is_number=False)] if len(units) > 1 else []),
+        Column(of_peak, "fraction_of_peak", percent),
+        Column(
+            "% of peak\n[95 %]", "fraction_of_peak_low", percents, "fraction_of_peak_high", on_terminal=False
+        ),
+        Column("peak's\nnoise (%)", "peak_noise", partial(percent, digits=2), on_terminal=False),
         *([Column("baseline", BASELINE_LABEL, str, is_number=False)] if len(baselines) > 1 else []),
         Column(f"speed-up{against}", SPEEDUP),
         Column("speed-up\n[95 %]", "speedup_low", interval, "speedup_high", on_terminal=False),

@@ -1,6 +1,8 @@
 """The results table: a pandas frame made of rows."""
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 from harness.results.result import BY_NAME, PRINTED, SEQ, Result, printed_params
@@ -9,6 +11,9 @@ if TYPE_CHECKING:
     import pandas
 
 PARAMETER_PREFIX = "param."
+
+ROWS_AT_A_TIME = 256
+"""Rows that become parts of columns at once: as many as caches hold."""
 
 
 def results_frame(results: Iterable[Result]) -> "pandas.DataFrame":
@@ -22,9 +27,10 @@ def results_frame(results: Iterable[Result]) -> "pandas.DataFrame":
     import pandas
 
     values: dict[str, list[Any]] = {name: [] for name in Result.model_fields}
-    for result in results:
-        for name, value in vars(result).items():
-            values[name].append(value)
+    in_order, left = itemgetter(*values), iter(results)
+    while rows := [in_order(vars(result)) for result in itertools.islice(left, ROWS_AT_A_TIME)]:
+        for column, cells in zip(values.values(), zip(*rows, strict=True), strict=True):
+            column.extend(cells)
     columns: dict[str, pandas.Series[Any]] = {}
     for field, of_rows in values.items():
         if field in BY_NAME:

@@ -10,7 +10,7 @@ import platform
 import re
 import shlex
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
@@ -101,25 +101,20 @@ class Manifest(Part):
     """The processor in short (`device_name`)."""
     gpus: tuple[GpuDevice, ...] = ()
     """The devices here of the GPU targets that cases are for."""
-    peaks: dict[str, float] = {}
-    """Measured peaks of this machine in FLOP/s, by name."""
-    peak_loads: dict[str, float] = {}
-    """The share of the processors that others used in the quietest round in which each was sampled."""
     bandwidths: dict[str, dict[str, float]] = {}
-    """Measured bandwidths of this machine in bytes/s, by the peak's name and the level of memory."""
+    """Measured bandwidths of this machine in bytes/s, by target with options, and by level of memory."""
     timed_share: Share | None = None
     """The part of the time of timings that was spent in samples, of the part of the run that ended last."""
     spent_s: dict[str, Duration] = {}
     """Seconds of each part of that, such as build, check, starts, samples and report."""
     unmeasured: dict[str, dict[str, str]] = {}
-    """Why a peak, or its bandwidths, could not be measured, by the peak's name and `peak` or `bandwidths`."""
+    """Why peaks or bandwidths could not be measured, by whose they are and `peak` or `bandwidths`."""
 
     @property
     def unmeasured_lines(self) -> tuple[str, ...]:
         """What is to be known of peaks and bandwidths that could not be measured, a line each."""
-        measured: dict[str, Mapping[str, object]] = {"peak": self.peaks, "bandwidths": self.bandwidths}
         return tuple(
-            unmeasured_line(what, name, reason, is_known=bool(measured.get(what, {}).get(name)))
+            unmeasured_line(what, name, reason)
             for name, reasons in self.unmeasured.items()
             for what, reason in reasons.items()
         )
@@ -205,9 +200,9 @@ def plugin_code(cases: Iterable[Case]) -> dict[str, str]:
     return {name: code[name] for name in sorted(code.keys() - {OWN_PACKAGE})}
 
 
-def unmeasured_line(what: str, name: str, reason: str, *, is_known: bool) -> str:
-    """Return what is to be known of a `peak`, or of its `bandwidths`, that could not be measured."""
-    return printable(f"the {what} of {name} could not {'always ' if is_known else ''}be measured: {reason}")
+def unmeasured_line(what: str, name: str, reason: str) -> str:
+    """Return what is to be known of a `peak`, or of `bandwidths`, that could not be measured."""
+    return printable(f"the {what} of {name} could not be measured: {reason}")
 
 
 def part_of(described: Manifest) -> Part:

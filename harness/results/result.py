@@ -14,7 +14,16 @@ from harness.problem.fields import ProblemField, problem_fields
 from harness.system.numbers import Count, Positive
 from harness.system.status import Status
 
-KNOWN_WHEN_FINITE = ("time_low_s", "time_high_s", "speedup_low", "speedup_high", "noise")
+KNOWN_WHEN_FINITE = (
+    "time_low_s",
+    "time_high_s",
+    "speedup_low",
+    "speedup_high",
+    "noise",
+    "peak_noise",
+    "fraction_of_peak_low",
+    "fraction_of_peak_high",
+)
 """Fields that too few samples leave unknown (`harness.results.statistics`)."""
 
 LONGEST_NAME = 200
@@ -150,15 +159,19 @@ class Result(_RowOfProblem, BaseModel):
     tflops: Timed[Positive] = None
     """`flops / time_s`, in TFLOP/s."""
     fraction_of_peak: Timed[Positive] = None
-    """`tflops / peak_tflops`; above 1 the peak was measured too low."""
+    """Throughput over the peak, paired by round: as `time_s`, of these ratios.  Above 1 the peak was measured
+    too low, or the code uses another unit."""
+    fraction_of_peak_low: Timed[float] = None
+    fraction_of_peak_high: Timed[float] = None
+    """Its 95 % interval."""
+    peak_unit: Timed[str] = None
+    """What the peak is of, as the target names it: `fma-f32` also for f16 on the CPU."""
     peak_tflops: Timed[float] = None
-    """The peak that was measured on this device with the same options of the target."""
-    peak_dtype: Timed[str] = None
-    """Type that this peak is of, with its unit where the target names one: `f32` also for f16 on the CPU."""
-    peak_busy: Timed[bool] = None
-    """Whether that peak was sampled in rounds only in which others used more than the experiment's limit."""
+    """Typical peak of that unit in turns with this case, on as many threads."""
+    peak_noise: Timed[float] = None
+    """Interquartile range over the median of that peak."""
     bandwidth_gb_s: dict[str, float] = {}
-    """Bandwidths of reading that were measured as the peak was, in GB/s by level of memory."""
+    """Measured bandwidths of reading, in GB/s by level of memory."""
 
     build_s: float | None = None
     stage_s: dict[str, float] = {}

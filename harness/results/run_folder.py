@@ -162,25 +162,21 @@ class RunFolder:
         planned = dict.fromkeys((*(self.manifest.planned or ()), *cases))
         self._update_manifest(planned=tuple(planned), left_out=len(set(whole) - set(planned)))
 
-    def record_peaks(
+    def record_bandwidths(
         self,
-        peaks: Mapping[str, float],
-        loads: Mapping[str, float],
         bandwidths: Mapping[str, Mapping[str, float]],
-        unmeasured: Mapping[str, Mapping[str, str]] | None = None,
+        unmeasured: Mapping[str, Mapping[str, str]],
     ) -> None:
-        """Add measured peaks, the load beside each, and bandwidths by level to the manifest, all by name."""
+        """Add measured bandwidths, and why these or peaks could not be measured, to the manifest, by name."""
         manifest = self.manifest
         self._update_manifest(
-            peaks={**manifest.peaks, **peaks},
-            peak_loads={**manifest.peak_loads, **loads},
             bandwidths={
                 **manifest.bandwidths,
                 **{name: dict(by_level) for name, by_level in bandwidths.items()},
             },
             unmeasured={
                 **manifest.unmeasured,
-                **{name: dict(reasons) for name, reasons in (unmeasured or {}).items()},
+                **{name: dict(reasons) for name, reasons in unmeasured.items()},
             },
         )
 
@@ -227,7 +223,10 @@ def tables_of(runs: Sequence[RunFolder]) -> "pandas.DataFrame":
     def lines() -> Iterator[Result]:
         for run, name in zip(runs, names, strict=True):
             for row in run.lines():
-                yield row.model_copy(update={"experiment": run.experiment, "run": name})
+                is_so_named = (row.experiment, row.run) == (run.experiment, name)
+                yield (
+                    row if is_so_named else row.model_copy(update={"experiment": run.experiment, "run": name})
+                )
 
     return newest_of_each_case(results_frame(lines()))
 

@@ -46,9 +46,7 @@ class Round(FrozenModel):
     throttled: dict[str, str] = Field(default={})
     """Why a case's sample of this round is not counted: the device was slowed down."""
     peak_flops: dict[str, Positive] = Field(default={})
-    """A sample of the target's peak in FLOP/s, by the peak's name."""
-    bandwidths: dict[str, dict[str, Positive]] = Field(default={})
-    """Samples of its bandwidths in bytes/s, by the peak's name and the level of memory."""
+    """A sample of the peak of each unit that had its turn, in FLOP/s."""
     at: str
     """When the round was over, ISO 8601."""
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mlir import ir
 
     from harness.codegen.bounds.listing import LoopListing
+    from harness.codegen.bounds.part_times import PartTimes
 
 
 GridOrder = Literal["longest-first", "row-major"]
@@ -127,8 +128,11 @@ class Target(ABC):
         return {}
 
     @abstractmethod
-    def peak_flops(self, chip: str | None, dtype: str, options: TargetOptions) -> float | None:
-        """Return a short sample of the peak in FLOP/s, of which the best counts; None if none is measured."""
+    def peak_flops(self, chip: str | None, unit: str, options: TargetOptions) -> float | None:
+        """Return a sample of about a millisecond of a unit's peak in FLOP/s; None if none is measured.
+
+        `unit` is as `peak_unit` has it.
+        """
 
     def bandwidths(self, chip: str | None, options: TargetOptions, number: int) -> Mapping[str, float]:
         """Return short samples of the bandwidths of reading, in bytes/s by level of memory: `L1`, `memory`.
@@ -148,9 +152,12 @@ class Target(ABC):
         """
         return {}
 
-    def peak_dtype(self, dtype: str) -> str:
-        """Return the type whose peak a problem of this type is compared with."""
-        return dtype
+    def peak_unit(self, case: Case) -> str:
+        """Return the name of the unit that a case's code keeps busy, `fma-f32`: its peak is beside the case.
+
+        By default the problem's type.
+        """
+        return case.problem.dtype
 
     @abstractmethod
     def tile_sizes(self, chip: str | None, problem: AttentionProblem) -> TileSizes:
@@ -201,6 +208,13 @@ class Target(ABC):
         Raises `Unmodelled` with the reason where there is no model.
         """
         raise Unmodelled(f"no model of what bounds code for {self.name}")
+
+    def part_times(self, artifact: Artifact, folder: Path, empty: Path) -> "PartTimes":
+        """Return where the time of a call of an artifact in a folder goes, by a build with stamps in `empty`.
+
+        Raises `UnsupportedError` with the reason where the target, or the variant, has no such build.
+        """
+        raise UnsupportedError(f"--time: no stamps in kernels for {self.name}; expected the target cpu")
 
     @abstractmethod
     def compile(

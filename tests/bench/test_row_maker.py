@@ -13,7 +13,6 @@ from harness.bench.measure.rounds import TimedRound
 from harness.bench.row_maker import (
     CaseRecord,
     GroupTimes,
-    MeasuredPeak,
     RowMaker,
     artifact_columns,
 )
@@ -138,27 +137,50 @@ def test_throughput_is_the_problem_s_operations_over_the_time() -> None:
     assert row.tflops == pytest.approx(CASE.problem.flops() / 2e-3 / 1e12)
 
 
+UNITS = {CASE.id: "fma-f32"}
+
+
+def beside_peak(seconds: float, flops: float | None, start: int = 0) -> TimedRound:
+    return replace(pair(1.0, seconds, start=start), peaks={} if flops is None else {"fma-f32": flops})
+
+
 def test_a_fraction_of_the_peak_is_throughput_over_peak() -> None:
     flops_per_second = CASE.problem.flops() / 2e-3
-    row = timed(pair(1.0, 2e-3), peak=MeasuredPeak(4 * flops_per_second, load=0.05))
+    row = timed(*[beside_peak(2e-3, 4 * flops_per_second)] * 6, units=UNITS)
     assert row.fraction_of_peak == pytest.approx(0.25)
+    assert (row.fraction_of_peak_low, row.fraction_of_peak_high) == (pytest.approx(0.25),) * 2
+    assert (row.peak_unit, row.peak_noise) == ("fma-f32", 0.0)
     assert row.peak_tflops == pytest.approx(4 * flops_per_second / 1e12)
-    assert row.peak_busy is False
-    assert row.peak_dtype is None
-    assert timed(pair(1.0, 2e-3), peak=MeasuredPeak(1e12, load=0.0, dtype="f32")).peak_dtype == "f32"
 
 
-def test_bandwidths_are_those_of_the_peak_in_gigabytes() -> None:
-    row = timed(pair(1.0, 2e-3), peak=MeasuredPeak(1e12, load=0.0, bandwidths={"L1": 4e11, "memory": 2e10}))
+def test_a_fraction_of_the_peak_is_taken_within_rounds() -> None:
+    """Of a machine that becomes twice as slow from round to round the fraction is steady."""
+    flops_per_second = CASE.problem.flops() / 1e-3
+    rounds = [beside_peak(1e-3 * 2**number, 2 * flops_per_second / 2**number) for number in range(6)]
+    row = timed(*rounds, beside_peak(1e-3, None), units=UNITS)
+    assert row.fraction_of_peak == pytest.approx(0.5)
+    assert row.fraction_of_peak_low == pytest.approx(0.5)
+    assert row.peak_noise is not None
+    assert row.peak_noise > 1
+
+
+def test_a_row_has_the_peak_of_its_own_unit() -> None:
+    rounds = [replace(pair(1.0, 1e-3), peaks={"fma-f32": 1e12, "dot-bf16": 2e12})] * 6
+    row = timed(*rounds, units={CASE.id: "dot-bf16", BASELINE.id: "fma-f32"})
+    assert (row.peak_unit, row.peak_tflops) == ("dot-bf16", pytest.approx(2.0))
+    assert timed(*rounds, units={CASE.id: "none"}).peak_tflops is None
+
+
+def test_bandwidths_are_in_gigabytes() -> None:
+    row = timed(pair(1.0, 2e-3), bandwidths={"L1": 4e11, "memory": 2e10})
     assert row.bandwidth_gb_s == {"L1": 400.0, "memory": 20.0}
 
 
 def test_more_than_the_peak_is_a_fraction_above_one() -> None:
     flops_per_second = CASE.problem.flops() / 2e-3
-    peak = MeasuredPeak(0.8 * flops_per_second, load=0.4)
-    row = timed(pair(1.0, 2e-3), peak=peak)
-    assert (row.fraction_of_peak, row.peak_busy) == (pytest.approx(1.25), True)
-    assert row.peak_tflops == pytest.approx(0.8 * flops_per_second / 1e12)
+    row = timed(beside_peak(2e-3, 0.8 * flops_per_second), units=UNITS)
+    assert row.fraction_of_peak == pytest.approx(1.25)
+    assert row.fraction_of_peak_low is None, "one round bounds nothing"
 
 
 def test_the_worst_verdict_of_all_distributions_is_kept() -> None:
@@ -190,9 +212,8 @@ def test_least_traffic_and_intensity_are_columns() -> None:
 def test_a_case_without_visible_pairs_has_a_time_and_no_rate() -> None:
     nothing = AttentionProblem(batch=1, heads=1, seq_q=4, head_dim=4, kv_lengths=(0,))
     case = CASE.model_copy(update={"problem": nothing})
-    times = GroupTimes(
-        rounds=[TimedRound({case.id: 1e-5}, 0.0)] * 6, busy_limit=0.1, peak=MeasuredPeak(1e9, load=0.0)
-    )
+    rounds = [TimedRound({case.id: 1e-5}, 0.0, peaks={"fma-f32": 1e9})] * 6
+    times = GroupTimes(rounds=rounds, busy_limit=0.1, units={case.id: "fma-f32"})
     row = ROWS.success(accepted_record(case), Status.PASSED, times)
     assert (row.time_s, row.tflops, row.fraction_of_peak) == (pytest.approx(1e-5), None, None)
     assert (row.flops, row.intensity) == (0, 0.0)

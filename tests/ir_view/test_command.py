@@ -181,3 +181,23 @@ def test_every_field_of_a_problem_is_an_option_with_its_description(capsys):
     for name, field in problem_fields().items():
         assert f"--{name.replace('_', '-')} " in text
         assert field.description.split()[0] in text
+
+
+class TestTime:
+    def test_each_part_has_cycles_and_stamps_are_said_to_disturb(self, capsys):
+        text = output(capsys, *FLASH, "--time")
+        assert "Stamps disturb" in text
+        rows = {line[:22].strip(): line[22:].split() for line in text.splitlines() if line.startswith("  ")}
+        times, cycles, ideal, of_ideal, share = rows["scores, QKᵀ"]
+        assert (times, share[-1], of_ideal[-1]) == ("8", "%", "%")
+        assert float(cycles) > 0
+        assert float(ideal) > 0
+
+    def test_what_has_no_stamps_says_so(self, capsys):
+        small = ["ir", "flash", "--target", "cuda:sm_80", "--dtype", "f16", "--seq", "64", "--head-dim", "64"]
+        assert error_line(capsys, *small, "--time") == (
+            "--time: no stamps in kernels for cuda; expected the target cpu"
+        )
+
+    def test_it_goes_with_no_other_view(self, capsys):
+        assert error_line(capsys, *FLASH, "--time", "--counts").startswith("--time: expected without")

@@ -17,7 +17,7 @@ def notes(*rows: dict[str, Any]) -> list[str]:
 
 
 def test_of_a_quiet_measurement_nothing_is_said() -> None:
-    assert notes({"busy": False, "peak_tflops": 0.2, "peak_busy": False, "fraction_of_peak": 0.5}) == []
+    assert notes({"busy": False, "peak_tflops": 0.2, "fraction_of_peak": 0.5}) == []
 
 
 def test_busy_rows_are_counted() -> None:
@@ -41,28 +41,17 @@ def test_rows_of_one_start_and_of_older_versions_are_counted() -> None:
     assert note.endswith("2 of 3 rows")
 
 
-def test_rows_of_one_setting_with_several_peaks_are_told_of() -> None:
-    assert notes({"peak_tflops": 0.2}, {"peak_tflops": 0.3, "dtype": "bf16"}) == []
-    assert notes({"peak_tflops": 0.2}, {"peak_tflops": 0.3, "target_options": {"unit": "tensor"}}) == []
-    (note,) = notes({"peak_tflops": 0.2}, {"peak_tflops": 0.3})
-    assert "several peaks" in note
-
-
-def test_a_peak_of_a_busy_machine_is_said_to_be_one() -> None:
-    assert notes({"peak_tflops": 0.2, "peak_busy": True}) == [
-        "The measured peak is of a busy machine and may be too low"
-    ]
+def test_a_peak_is_named_with_the_range_of_its_spread() -> None:
+    known = {"peak_unit": "fma-f32", "peak_tflops": 0.2}
+    (note,) = notes({**known, "peak_noise": 0.01}, {**known, "peak_noise": 0.025}, known)
+    assert "fma-f32" in note
+    assert "1.00–2.50 %" in note
 
 
 def test_rows_above_the_peak_are_counted() -> None:
-    (note,) = notes({"peak_tflops": 0.09, "peak_busy": False}, {"peak_tflops": 0.2, "dtype": "bf16"})
-    assert "100 %" in note
+    above = {"peak_tflops": 0.09, "fraction_of_peak": 1.1}
+    (note,) = notes({**above, "peak_unit": "fma-f32"}, {"peak_tflops": 0.2, "fraction_of_peak": 0.5})
+    assert "100 % of the peak of fma-f32" in note
     assert note.endswith(": 1 row")
-
-
-def test_a_peak_of_another_type_is_not_called_too_low() -> None:
-    known = {"peak_tflops": 0.09, "peak_busy": False, "peak_dtype": "f32"}
-    (note,) = notes({**known, "dtype": "bf16"}, {**known, "tflops": 0.05})
-    assert "of f32 and not of their type: 1 row" in note
-    (note,) = notes({**known, "peak_dtype": "bf16 tiles", "dtype": "bf16"})
-    assert "too low there: 1 row" in note
+    (note,) = notes(above)
+    assert note.endswith(": 1 row")

@@ -111,10 +111,10 @@ def test_shards_that_are_missing_are_named_first(
 
 def test_a_peak_that_could_not_be_measured_is_a_line_of_the_report(write_run: WriteRun) -> None:
     folder = write_run(RESULTS, png_only("matrix"))
-    RunFolder.open(folder).record_peaks(
-        {}, {}, {}, {"mine f32": {"peak": "ZeroDivisionError: division by zero"}}
+    RunFolder.open(folder).record_bandwidths(
+        {}, {"f32 on mine": {"peak": "ZeroDivisionError: division by zero"}}
     )
-    line = "the peak of mine f32 could not be measured: ZeroDivisionError: division by zero"
+    line = "the peak of f32 on mine could not be measured: ZeroDivisionError: division by zero"
     paths = make_report([folder], formats=("png",))
     assert line in paths.summary_markdown.read_text()
     assert paths.html is not None
@@ -187,7 +187,9 @@ def test_each_run_needs_a_label_of_its_own(write_run: WriteRun, tmp_path: Path) 
 
 def test_captions_speak_of_rates_where_a_figure_shows_them(write_run: WriteRun) -> None:
     rows = [
-        make_result(name, time_s=1.0, tflops=0.1, speedup=1.0, baseline="flash", peak_busy=True)
+        make_result(
+            name, time_s=1.0, tflops=0.1, speedup=1.0, baseline="flash", peak_unit="fma", peak_noise=0.1
+        )
         for name in ("flash", "torch")
     ]
     source = 'variants = ["flash", "torch"]\n[figures]\nspeedup = {}\nmatrix = {}\nthroughput = {}\n'

@@ -109,7 +109,7 @@ def test_several_panels_need_as_many_axes(write_run: WriteRun) -> None:
 
 
 def test_headings_on_axes_of_ones_own_are_no_wider_than_these(write_run: WriteRun) -> None:
-    run = write_run([make_result("flash", time_s=1.0, tflops=0.01, peak_tflops=0.25, peak_dtype="f32")])
+    run = write_run([make_result("flash", time_s=1.0, tflops=0.01, peak_tflops=0.25, peak_unit="f32")])
     wide, narrow = Drawing(figsize=(7, 3)).subplots(), Drawing(figsize=(7, 3)).subplots(1, 4)[0]
     for axes in (wide, narrow):
         harness.draw("throughput", run, ax=axes)

@@ -37,7 +37,7 @@ def test_a_manifest_holds_the_experiment_the_code_and_the_machine(manifest):
     assert manifest.code_digest == code_digest()
     assert manifest.machine == machine()
     assert manifest.device == device_name()
-    assert (manifest.finished, manifest.resumed, manifest.peaks) == (None, (), {})
+    assert (manifest.finished, manifest.resumed, manifest.bandwidths) == (None, (), {})
 
 
 def test_a_manifest_survives_json(manifest):

@@ -12,7 +12,7 @@ from harness.results.result import BY_NAME, TIMING_FIELDS, Result
 from harness.system.errors import InputError
 from harness.system.status import Status
 
-TEXTS = {"timed_by": "events", "peak_dtype": "f32"}
+TEXTS = {"timed_by": "events", "peak_unit": "fma-f32"}
 """Of fields that are no numbers."""
 
 

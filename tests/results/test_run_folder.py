@@ -137,13 +137,12 @@ def test_the_manifest_tells_of_the_end_and_of_being_taken_up_again(folder):
     assert len(reopened.resumed) == 1
 
 
-def test_measured_peaks_add_up_in_the_manifest(folder):
-    folder.record_peaks({"f32 1 thread": 1e11}, {"f32 1 thread": 0.0}, {"f32 1 thread": {"memory": 2e10}})
-    RunFolder.open(folder.path).record_peaks({"f16 1 thread": 2e11}, {"f16 1 thread": 0.5}, {})
+def test_measured_bandwidths_add_up_in_the_manifest(folder):
+    folder.record_bandwidths({"cpu threads=1": {"memory": 2e10}}, {"f32 on mine": {"peak": "no"}})
+    RunFolder.open(folder.path).record_bandwidths({"cpu threads=2": {"memory": 3e10}}, {})
     manifest = RunFolder.open(folder.path).manifest
-    assert manifest.peaks == {"f32 1 thread": 1e11, "f16 1 thread": 2e11}
-    assert manifest.peak_loads == {"f32 1 thread": 0.0, "f16 1 thread": 0.5}
-    assert manifest.bandwidths == {"f32 1 thread": {"memory": 2e10}}
+    assert manifest.bandwidths == {"cpu threads=1": {"memory": 2e10}, "cpu threads=2": {"memory": 3e10}}
+    assert manifest.unmeasured == {"f32 on mine": {"peak": "no"}}
 
 
 def test_the_texts_of_a_manifest_are_printable_but_for_the_experiment(folder):

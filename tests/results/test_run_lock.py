@@ -59,9 +59,9 @@ def test_the_lock_of_a_run_dies_with_its_holder(holder: tuple[RunFolder, "subpro
 def test_a_lock_reads_what_others_have_noted_meanwhile(tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path, "sweep", example_manifest())
     folder.release()
-    RunFolder.open(folder.path).record_peaks({"cpu f32": 1.0}, {"cpu f32": 0.0}, {})
+    RunFolder.open(folder.path).record_bandwidths({"cpu": {"L1": 1.0}}, {})
     folder.lock()
-    assert folder.manifest.peaks == {"cpu f32": 1.0}
+    assert folder.manifest.bandwidths == {"cpu": {"L1": 1.0}}
 
 
 def test_what_a_killed_writer_left_goes_when_the_run_is_locked_again(tmp_path: Path) -> None:

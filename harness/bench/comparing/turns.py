@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from harness.bench.comparing.turns_taken import OF_TURNS
-from harness.bench.measure.rounds import PeakSample, TimedRound
+from harness.bench.measure.rounds import TimedRound
 from harness.bench.row_maker import CaseRecord, GroupTimes
 from harness.bench.running.context import RunContext
 from harness.bench.running.group import GroupRun
@@ -82,8 +82,8 @@ class TurnTiming(GroupTiming):
     def _timed_baseline_id(self) -> str | None:
         return OLD if OLD in self._workers else None
 
-    def _sample_peak(self) -> PeakSample:
-        return PeakSample()
+    def _sample_peak(self, unit: str) -> None:
+        return None
 
     def _journaled_rounds(self) -> list[TimedRound]:
         return []

@@ -2,7 +2,8 @@
 
 On a shared machine times drift by tens of percent, ratios of neighbours in time by one, and the nearer the
 neighbours the less.  So in a round every candidate has one short sample, in an order that differs from round
-to round (`harness.bench.measure.order`), and candidates are compared within rounds.
+to round (`harness.bench.measure.order`), and candidates are compared within rounds.  The peaks of the units
+that they use take turns with them.
 
 A process keeps its luck, where its memory and its code lie, as long as it lives; so candidates are started
 anew some times, with rounds in each start (`harness.results.statistics.nested_interval`).  Nothing in here
@@ -45,18 +46,11 @@ LEAST_SAMPLING_OF_A_START = 2.2
 LONGEST_WAIT_S = 86_400.0
 """A timing that would take longer than a day is none that anybody waits for."""
 
+PEAKS_SHARE = 0.05
+"""Peaks have a turn in every round where these take up to this part of the rounds' time, else in fewer."""
+
 EXPECTED_STARTS = 12
 """Another start is sampled for no more than such a part of the budget: of few starts, intervals are wide."""
-
-
-@dataclass(frozen=True)
-class PeakSample:
-    """What the machine did at most in a moment in which nothing else was asked of it."""
-
-    flops: float | None = None
-    """FLOP/s."""
-    bandwidths: Mapping[str, float] = field(default_factory=dict)
-    """Bytes/s by level of memory."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +65,8 @@ class TimedRound:
     device: dict[str, DeviceFacts] = field(default_factory=dict)
     throttled: dict[str, str] = field(default_factory=dict)
     """Why samples are not counted: the device was slowed down."""
-    peak: PeakSample = PeakSample()
+    peaks: Mapping[str, float] = field(default_factory=dict)
+    """A sample of the peak of each unit that had a turn, in FLOP/s."""
 
 
 Starter = Callable[[int, Sequence[str]], Mapping[str, WorkerFailure]]
@@ -109,7 +104,10 @@ class RoundTimer:
     starter: Starter = lambda number, candidates: {}
     finish_start: Starter = lambda number, candidates: {}
     """Are called before and after the rounds of each start."""
-    sample_peak: Callable[[], PeakSample] = PeakSample
+    units: Sequence[str] = ()
+    """Units whose peaks take turns with the candidates."""
+    sample_peak: Callable[[str], float | None] = lambda unit: None
+    """Takes a sample of a unit's peak in FLOP/s; None where it cannot be had."""
     is_decided: Callable[[Interval], bool] = lambda interval: False
     """Whether an interval says enough, however wide it is."""
     history: Sequence[TimedRound] = ()
@@ -121,7 +119,10 @@ class RoundTimer:
         self._slow: set[str] = set()
         self._resting: set[str] = set()
         """Candidates whose intervals are narrow enough, while those of others are not."""
-        self._turns = 0
+        self._turns = {False: 0, True: 0}
+        """Rounds so far, without peaks and with them."""
+        self._peaks_s = self._rounds_s = 0.0
+        """Seconds spent on peaks, and on whole rounds."""
         self._widths: dict[str, float] = {}
         self._begin_took = self._round_s = self._end_took = 0.0
         """Seconds of the last start: before its rounds, of one of them, and after the last one."""
@@ -171,7 +172,6 @@ class RoundTimer:
         turns = [candidate for candidate in self.candidates if self._has_turn(candidate)]
         for candidate, failure in self.starter(self._start, turns).items():
             self._leave(candidate, failure)
-        self._peak = self.sample_peak()
         self._sampling_began = self.clock()
         self._begin_took = self._sampling_began - began
         self._sampling_s = self._sampling_seconds(self._begin_took + self._end_took)
@@ -235,21 +235,38 @@ class RoundTimer:
     def _take_round(self, *, is_verified: bool = False) -> None:
         if not self.candidates:
             return
+        began = self.clock()
         self.load.start()
-        orders = balanced_orders(len(self.candidates))
-        order = [self.candidates[place] for place in orders[self._turns % len(orders)]]
-        self._turns += 1
         samples: dict[str, Sample] = {}
-        for candidate in order:
-            sample = self._take_sample(candidate, is_verified) if self._has_turn(candidate) else None
+        peaks: dict[str, float] = {}
+        for taker in self._next_order():
+            if taker in self.units:
+                peaks |= self._take_peak(taker)
+                continue
+            sample = self._take_sample(taker, is_verified) if self._has_turn(taker) else None
             if sample is not None:
-                samples[candidate] = sample
+                samples[taker] = sample
+        self._rounds_s += self.clock() - began
         if samples:
-            peak, self._peak = self._peak, PeakSample()
-            self.rounds.append(_round_of(samples, self.load.share(), self._start, peak))
+            self.rounds.append(_round_of(samples, self.load.share(), self._start, peaks))
             if self.settings.starts == 1:
                 self._widths = self.widths()
             self.on_round(self.rounds[-1], len(self.rounds) - 1, self._widths)
+
+    def _next_order(self) -> list[str]:
+        """Return who may have a turn in the next round, in order; no peaks if they took too much so far."""
+        with_peaks = bool(self.units) and self._peaks_s <= PEAKS_SHARE * self._rounds_s
+        takers = [*self.candidates, *(self.units if with_peaks else ())]
+        orders = balanced_orders(len(takers))
+        order = orders[self._turns[with_peaks] % len(orders)]
+        self._turns[with_peaks] += 1
+        return [takers[place] for place in order]
+
+    def _take_peak(self, unit: str) -> dict[str, float]:
+        began = self.clock()
+        flops = self.sample_peak(unit)
+        self._peaks_s += self.clock() - began
+        return {} if flops is None else {unit: flops}
 
     def _take_sample(self, candidate: str, is_verified: bool) -> Sample | None:
         """Return a sample, or None when the candidate has failed and left."""
@@ -328,7 +345,9 @@ class RoundTimer:
         )
 
 
-def _round_of(samples: Mapping[str, Sample], load: float, start: int, peak: PeakSample) -> TimedRound:
+def _round_of(
+    samples: Mapping[str, Sample], load: float, start: int, peaks: Mapping[str, float]
+) -> TimedRound:
     """Return a round of samples; those of a device that was slowed down do not count."""
     return TimedRound(
         seconds={case: sample.seconds for case, sample in samples.items() if sample.throttled is None},
@@ -338,7 +357,7 @@ def _round_of(samples: Mapping[str, Sample], load: float, start: int, peak: Peak
         throttled={
             case: sample.throttled for case, sample in samples.items() if sample.throttled is not None
         },
-        peak=peak,
+        peaks=peaks,
     )
 
 

@@ -5,12 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from harness.artifact.binary import PACKAGE
 from harness.artifact.code_digests import OWN_PACKAGE
 from harness.bench.building.pool import BuildPool
-from harness.bench.row_maker import CaseRecord, RowMaker, peak_columns
+from harness.bench.row_maker import CaseRecord, RowMaker
 from harness.bench.running.bundle import Bundle, BundledBuilds
 from harness.bench.running.expectations import Expectations
 from harness.bench.running.failure_kinds import stop_if_no_room
@@ -116,7 +115,7 @@ class RunContext:
 
     @cached_property
     def peaks(self) -> Peaks:
-        """The measured peaks of the targets."""
+        """What the targets can do at most."""
         return Peaks(
             self.folder,
             self.step_limit_s,
@@ -241,16 +240,15 @@ class RunContext:
     def settle(self) -> None:
         """Append rows anew that are compared with something else than they say, now that all are there.
 
-        Rows of this part have the best of their peak that all rounds have seen.  No row has a speed-up over a
-        baseline that has another row by now: what it gains over that is not known until it is timed again.
+        No row has a speed-up over a baseline that has another row by now: what it gains over that is not
+        known until it is timed again.
         """
         rows = {**self.earlier, **self.rows}
         settled = {}
         for case_id, row in rows.items():
-            columns = self._final_peak(row)
+            settled[case_id] = row
             if row.speedup is not None and not _is_over(rows.get(row.baseline_case or ""), row):
-                columns |= dict.fromkeys(SPEEDUP_FIELDS)
-            settled[case_id] = row.model_copy(update=columns)
+                settled[case_id] = row.model_copy(update=dict.fromkeys(SPEEDUP_FIELDS))
             if settled[case_id] != row:
                 self.folder.append_result(settled[case_id])
         self.rows = {case_id: settled[case_id] for case_id in self.rows}
@@ -260,12 +258,6 @@ class RunContext:
                 f"{counted(len(lost), 'case')} without speed-up: timed apart from the baseline as it is now; "
                 "--resume without --only times them beside it"
             )
-
-    def _final_peak(self, row: Result) -> dict[str, Any]:
-        if row.tflops is None or row is self.earlier.get(row.case):
-            return {}
-        peak = self.peaks.of(self._finished[row.case])
-        return peak_columns(row.tflops, peak, self.experiment.timing.busy_limit)
 
     def close(self) -> None:
         """End the workers and remove the temporary files that the groups share."""

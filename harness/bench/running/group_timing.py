@@ -19,12 +19,12 @@ import numpy as np
 
 from harness.artifact.bound_call import Sample
 from harness.artifact.device_facts import DeviceFacts
-from harness.bench.measure.rounds import MachineLoad, PeakSample, RoundTimer, TimedRound
+from harness.bench.measure.rounds import MachineLoad, RoundTimer, TimedRound
 from harness.bench.row_maker import CaseRecord, GroupTimes
 from harness.bench.running.checking import wrong_output
 from harness.bench.running.context import RunContext, case_threads
 from harness.bench.running.counting import count
-from harness.bench.running.peaks import peak_name
+from harness.bench.running.peaks import unit_of
 from harness.bench.running.prepared_case import TimedSample, call_once, prepare_case, start_case, take_sample
 from harness.bench.running.time_spent import SAMPLES
 from harness.bench.running.trust import Trial, require_agreement
@@ -87,11 +87,13 @@ class GroupTiming:
         self._start_number = 0
         self._load = MachineLoad(())
         self._processors: list[int] = []
+        self._processor: int | None = None
+        """On which the candidates of this start are, where they share one."""
         self._is_disturbed = True
         """Whether others may use the processors by now."""
         self._looked_for_quiet_cores = -math.inf
         first = next(iter(records.values())).case
-        self._peak_name = peak_name(first)
+        self._units = {case_id: unit_of(record.case) for case_id, record in records.items()}
         context.peaks.begin(first, case_threads(first))
         keys = {case_id: record.key for case_id, record in records.items()}
         self._check = check = context.experiment.check_of(first)
@@ -107,6 +109,7 @@ class GroupTiming:
             starter=self._start,
             finish_start=self._finish_start,
             sample=self._sample,
+            units=sorted(set(self._units.values())),
             sample_peak=self._sample_peak,
             on_round=self._journal,
             on_failure=self._drop,
@@ -132,30 +135,30 @@ class GroupTiming:
             self._processors, self._is_disturbed = quiet_cores(), False
             self._looked_for_quiet_cores = time.monotonic()
         probed = random.sample(self._processors, min(len(self._processors), MOST_PROBED))
-        processor = fastest_core(probed) if single else None
+        self._processor = fastest_core(probed) if single else None
         with self._context.spent.spent_on("starts"):
             for case_id in candidates:  # all at once: they begin side by side
                 self._workers[case_id].restart()
-            failures = self._of_each(
-                candidates, lambda case_id: self._begin(case_id, processor), available_cores()
-            )
+            failures = self._of_each(candidates, self._begin, available_cores())
         self._start_number = number
         self._trials.clear()
         self._samples.clear()
+        with self._context.spent.spent_on("peaks"):
+            self._context.peaks.measure_bandwidths()
         self._load.follow([*(worker.pid for worker in self._workers.values()), *self._context.peaks.pids])
         return failures
 
-    def _sample_peak(self) -> PeakSample:
+    def _sample_peak(self, unit: str) -> float | None:
         with self._context.spent.spent_on("peaks"):
-            return self._context.peaks.sample()
+            return self._context.peaks.sample(unit, self._processor)
 
-    def _begin(self, case_id: str, processor: int | None) -> None:
+    def _begin(self, case_id: str) -> None:
         worker, limit_s = self._workers[case_id], self._context.step_limit_s
         if case_id not in self._prepared:
             self._context.observer.started(self._records[case_id].case, "time")
             worker.begin_lives(self._preparation(case_id), limit_s)
             self._prepared.add(case_id)
-        request = partial(start_case, placement_seed=random.getrandbits(32), processor=processor)
+        request = partial(start_case, placement_seed=random.getrandbits(32), processor=self._processor)
         worker.request(request, limit_s)
 
     def _context_of(self, case_id: str) -> RunContext:
@@ -252,7 +255,8 @@ class GroupTiming:
             busy_limit=self._context.experiment.timing.busy_limit,
             baseline=self._baseline if baseline_id is not None else None,
             baseline_key=self._records[baseline_id].key if baseline_id is not None else None,
-            peak=self._context.peaks.of(first),
+            units=self._units,
+            bandwidths=self._context.peaks.bandwidths(first),
         )
         for case_id in sorted(self._workers, key=lambda case_id: case_id != baseline_id):
             if case_id not in self._context.rows:
@@ -317,7 +321,6 @@ class GroupTiming:
         for context, own in self._by_run(taken):
             journaled = self._journaled(own, number)
             self._write(context, journaled)
-            context.peaks.note(journaled)
         self._is_disturbed |= taken.load > self._context.experiment.timing.busy_limit
         self._context.ending.require_none()
         problem = next(iter(self._records.values())).case.problem
@@ -340,13 +343,12 @@ class GroupTiming:
             load=taken.load,
             device=taken.device,
             throttled=taken.throttled,
-            peak_flops={} if taken.peak.flops is None else {self._peak_name: taken.peak.flops},
-            bandwidths={self._peak_name: dict(taken.peak.bandwidths)} if taken.peak.bandwidths else {},
+            peak_flops=dict(taken.peaks),
             at=timestamp(),
         )
 
     def _journaled_rounds(self) -> list[TimedRound]:
-        """Return the rounds of this group that an interrupted run has taken, and take their peaks.
+        """Return the rounds of this group that an interrupted run has taken.
 
         Those that a case spent beside others count for its own row as little as they do in the journal.
         """
@@ -355,8 +357,6 @@ class GroupTiming:
             for taken in self._context.earlier_rounds
             if taken.group == self._group_id and self._workers.keys() & {*taken.seconds, *taken.throttled}
         ]
-        for taken in rounds:
-            self._context.peaks.note(taken)
         return [
             TimedRound(
                 seconds={
@@ -368,6 +368,7 @@ class GroupTiming:
                 start=taken.start,
                 device=taken.device,
                 throttled=taken.throttled,
+                peaks=taken.peak_flops,
             )
             for taken in rounds
         ]

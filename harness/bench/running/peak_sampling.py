@@ -1,4 +1,4 @@
-"""Samples of a target's peak and of its bandwidths, in the worker."""
+"""Samples of the peaks of a target's units and of its bandwidths, in the worker."""
 
 from collections import Counter
 
@@ -9,6 +9,7 @@ from harness.bench.building.case_build import target_options
 from harness.bench.workers.protocol import Life
 from harness.problem.case import Case
 from harness.system.numbers import Positive
+from harness.system.processes.affinity import keep_on
 
 SAMPLES_OF_A_LEVEL = 3
 """Samples of each level's bandwidth, of which the best counts."""
@@ -18,13 +19,16 @@ FLOPS: TypeAdapter[float | None] = TypeAdapter(Positive | None)
 BANDWIDTHS: TypeAdapter[dict[str, float]] = TypeAdapter(dict[str, Positive])
 
 
-def sample_flops(life: Life, case: Case) -> float | None:
-    """Return a short sample of the peak of a case's target in FLOP/s, None where nothing measures it."""
-    target, dtype = plugins.target(case.target), case.problem.dtype
-    if not isinstance(target.peak_dtype(dtype), str):
-        raise TypeError("peak_dtype: expected a type such as 'f32'")
+def sample_flops(life: Life, case: Case, unit: str, processor: int | None = None) -> float | None:
+    """Return a short sample of a unit's peak in FLOP/s, None where nothing measures it.
+
+    It is taken on a processor, where one is given, with the options of a case's target.
+    """
+    if processor is not None:
+        keep_on(processor)
     options = target_options(case.target, case.target_options)
-    return FLOPS.validate_python(target.peak_flops(plugins.chip_of(case.target), dtype, options))
+    target, chip = plugins.target(case.target), plugins.chip_of(case.target)
+    return FLOPS.validate_python(target.peak_flops(chip, unit, options))
 
 
 def sample_bandwidths(life: Life, case: Case) -> dict[str, float]:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from harness.problem.case import Case
 from harness.reporting.failures import error_in
-from harness.reporting.units import beside_limit, interval, is_wide, scaled, time_unit
+from harness.reporting.units import beside_limit, interval, is_wide, percent, scaled, time_unit
 from harness.results.result import Result
 from harness.system.errors import cut
 from harness.system.plurals import counted
@@ -244,6 +244,9 @@ def result_line(case: Case, result: Result) -> str:
         words.append(f"{scaled(result.time_s, unit.factor)} {unit.symbol}")
     if result.tflops is not None:
         words.append(f"{result.tflops * 1e3:.3g} GFLOP/s")
+    if result.fraction_of_peak is not None:
+        bounds = interval(result.fraction_of_peak_low, result.fraction_of_peak_high, 100.0)
+        words.append(f"{percent(result.fraction_of_peak)} % of {result.peak_unit or 'peak'} {bounds}")
     if result.speedup is not None and result.baseline_case != result.case:
         bounds = interval(result.speedup_low, result.speedup_high)
         words.append(f"{scaled(result.speedup, 1.0)}× {result.baseline} {bounds}")

@@ -29,8 +29,8 @@ ROOF_COLUMNS = ("target", "threads", "dtype")
 NOTE = (
     "Arithmetic intensity: the problem's FLOPs over its least traffic, what is visible of the inputs read "
     "once and the outputs written once. Slopes: bandwidths of reading from each level of memory, solid that "
-    "of memory itself; dashed is what a data sheet states. What lies above memory's is data that stays in a "
-    "cache."
+    "of memory itself; dashed is what a data sheet states. The peak is the best that a row had in its turns. "
+    "What lies above memory's is data that stays in a cache."
 )
 
 
@@ -78,7 +78,7 @@ class Roofline(SizeFigure):
             peak = (
                 []
                 if roof.tflops is None
-                else [f"{roof.dtype} peak {significant(roof.tflops * scale.factor)} {scale.symbol}".lstrip()]
+                else [f"{roof.unit} peak {significant(roof.tflops * scale.factor)} {scale.symbol}".lstrip()]
             )
             levels = [f"{level} {significant(speed)} GB/s" for level, speed in roof.bandwidths.items()]
             source = "measured" if roof.is_measured else "data sheet"

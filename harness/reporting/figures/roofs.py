@@ -25,9 +25,8 @@ class Roof:
     """What one device can do at most."""
 
     device: str
-    dtype: str
-    """What the peak is of, `f32` or `bf16 tensor-core`: type, and unit where several compute it; empty where
-    nobody noted it."""
+    unit: str
+    """What the peak is of, `fma-f32` or, of a data sheet, `bf16 tensor-core`; empty where nobody noted it."""
     tflops: float | None
     """The peak, TFLOP/s; None where nobody measured or stated it, or where a row refutes it."""
     bandwidths: Mapping[str, float]
@@ -46,18 +45,18 @@ class Roof:
 
 
 def best_peaks(rows: pd.DataFrame) -> dict[tuple[str, str], float]:
-    """Return the best measured peak of each device of some rows, TFLOP/s, by device and what it is of."""
-    by_type = rows.assign(of=rows["peak_dtype"].fillna("")).groupby(["device", "of"], sort=False)
-    peaks = by_type["peak_tflops"].max().dropna().reset_index()
+    """Return the best measured peak of each device and unit of some rows, TFLOP/s."""
+    by_unit = rows.assign(of=rows["peak_unit"].fillna("")).groupby(["device", "of"], sort=False)
+    peaks = by_unit["peak_tflops"].max().dropna().reset_index()
     return {(str(row["device"]), str(row["of"])): float(row["peak_tflops"]) for row in records(peaks)}
 
 
 def roofs_of(rows: pd.DataFrame) -> list[Roof]:
-    """Return the roofs of each device of a panel's rows, one for each type of peak, else data sheets'."""
+    """Return the roofs of each device of a panel's rows, one for each unit, else data sheets'."""
     roofs: list[Roof | None] = []
     for device, of_device in rows.groupby("device", sort=False):
-        by_type = of_device.groupby(of_device["peak_dtype"].fillna(""), sort=False)
-        measured = [_measured(of_type, str(dtype)) for dtype, of_type in by_type]
+        by_unit = of_device.groupby(of_device["peak_unit"].fillna(""), sort=False)
+        measured = [_measured(of_unit, str(unit)) for unit, of_unit in by_unit]
         roofs += (
             measured if any(measured) else [data_sheet(str(device), of) for of in of_device["dtype"].unique()]
         )
@@ -84,14 +83,14 @@ def _data_sheets() -> tuple[dict[str, str], ...]:
     return tuple(csv.DictReader(text.splitlines()))
 
 
-def _measured(rows: pd.DataFrame, dtype: str) -> Roof | None:
+def _measured(rows: pd.DataFrame, unit: str) -> Roof | None:
     columns = [name for name in map(str, rows.columns) if name.startswith(BANDWIDTH)]
     best = {name.removeprefix(BANDWIDTH): float(rows[name].max()) for name in columns}
     nearest_first = sorted(best, key=lambda level: (level == MEMORY, level))
     bandwidths = {level: best[level] for level in nearest_first if best[level] > 0}
     device = str(rows["device"].iloc[0])
-    peak = best_peaks(rows).get((device, dtype))
+    peak = best_peaks(rows).get((device, unit))
     if peak is None and not bandwidths:
         return None
     is_refuted = peak is not None and bool((rows["tflops"] > peak).any())
-    return Roof(device, dtype, None if is_refuted else peak, bandwidths)
+    return Roof(device, unit, None if is_refuted else peak, bandwidths)

@@ -123,14 +123,14 @@ class Throughput(SizeFigure):
             return
         peaks, (low, high) = best_peaks(panel), axes.get_ylim()
         devices = {device for device, _ in peaks}
-        for (device, dtype), peak in peaks.items():
+        for (device, unit), peak in peaks.items():
             whose = f" ({device})" if len(devices) > 1 else ""
             height = peak * scale.factor
             is_in_sight = low <= height <= high
             beyond = f", {'above' if height > high else 'below'} this scale"
             add_to_heading(
                 axes,
-                f"{'dotted: ' if is_in_sight else ''}measured {f'{dtype} peak'.lstrip()} "
+                f"{'dotted: ' if is_in_sight else ''}measured {f'{unit} peak'.lstrip()} "
                 f"{'up to ' * (x == 'threads')}{significant(height)} {scale.symbol}{whose}"
                 f"{'' if is_in_sight else beyond}",
             )

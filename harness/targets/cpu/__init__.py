@@ -15,6 +15,8 @@ from harness.targets.base import Capability, Stage, Target, TargetOptions, TileS
 if TYPE_CHECKING:
     from mlir import ir
 
+    from harness.codegen.bounds.part_times import PartTimes
+
 KEY_TILE = 64
 """Keys of a tile: with head_dim 64 or 128, K, V and the scores of a tile stay in the first-level caches."""
 
@@ -77,12 +79,15 @@ class CpuTarget(Target):
 
         return device_name()
 
-    def peak_flops(self, chip: str | None, dtype: str, options: TargetOptions) -> float | None:
-        """Return a sample of the f32 peak, whatever the type: see `peak_dtype`."""
+    def peak_unit(self, case: Case) -> str:
+        """Return multiply-adds of f32: f16 and bf16 problems are computed in f32, too."""
+        return "fma-f32"
+
+    def peak_flops(self, chip: str | None, unit: str, options: TargetOptions) -> float | None:
+        """Return a sample of a unit's peak on all threads."""
         from harness.targets.cpu.peak import measure_peak
 
-        threads = getattr(options, "threads", 1)
-        return measure_peak(threads)
+        return measure_peak(unit, getattr(options, "threads", 1))
 
     def bandwidths(self, chip: str | None, options: TargetOptions, number: int) -> Mapping[str, float]:
         """Return a sample of the bandwidth of one level: caches and memory take turns."""
@@ -90,9 +95,13 @@ class CpuTarget(Target):
 
         return measure_bandwidths(getattr(options, "threads", 1), number)
 
-    def peak_dtype(self, dtype: str) -> str:
-        """Return f32: f16 and bf16 problems are computed in f32, too."""
-        return "f32"
+    def part_times(self, artifact: Artifact, folder: Path, empty: Path) -> "PartTimes":
+        """Return where the time of a call goes, see `harness.targets.cpu.part_times`."""
+        from harness.targets.cpu.chip import chip
+        from harness.targets.cpu.part_times import measure_parts
+
+        case = artifact.case
+        return measure_parts(artifact, folder, empty, self.peak_unit(case), chip(chip_of(case.target)))
 
     def tile_sizes(self, chip: str | None, problem: AttentionProblem) -> TileSizes:
         """Return a query tile of two or three vectors and a key tile that fits the caches.

@@ -101,6 +101,11 @@ class NativeCall(BoundCall):
         self._pool = self._new_pool()
         self._process = os.getpid()
 
+    @property
+    def scratch(self) -> np.ndarray:
+        """The scratch memory of the first thread, bytes."""
+        return self._scratch[0]
+
     def poison(self) -> None:
         """Fill output, workspaces and scratch memory with NaN."""
         self.poison_outputs()

@@ -64,7 +64,7 @@ def loop_over_grid_range(module: ir.Module) -> dict[str, int]:
 def _number_grid(function: func.FuncOp) -> int:
     block = function.entry_block
     first, end = append_arguments(function, ir.IndexType.get(), ir.IndexType.get())
-    grid = _grid_loop(block)
+    grid = grid_loop(block)
     if grid is None:
         sizes: list[int] = []
         place = terminator_of(block)
@@ -88,7 +88,7 @@ def _number_grid(function: func.FuncOp) -> int:
     return math.prod(sizes)
 
 
-def _grid_loop(block: ir.Block) -> ir.OpView | None:
+def grid_loop(block: ir.Block) -> ir.OpView | None:
     """Return the loop over the grid; a grid of one point has lost it to canonicalisation."""
     loops = [op for op in block.operations if op.name == "scf.forall" and INNER_LOOP not in op.attributes]
     return loops[0] if loops else None

@@ -1,60 +1,49 @@
-"""The measured peak of the CPU: fused multiply-adds on registers, in short bursts on several threads."""
+"""The measured peak of a unit of the CPU: operations on registers alone, on all threads, for about 1 ms."""
 
 import ctypes
 import functools
-import threading
-import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
 
+import numpy as np
 from jinja2 import Template
 
 from harness.targets.cpu.chip import chip
 from harness.targets.cpu.object_code import compiled_here
 
-Work = Callable[[int], object]
-"""What a thread does in a burst, given its number from 0."""
+FMA_F32 = "fma-f32"
+"""Fused multiply-adds of f32 at the host's vector length."""
+
+SAMPLE_S = 1e-3
+"""How long a sample lasts about: short enough for a turn among the candidates."""
+WARM_UP = 0.1
+"""The part of a sample that goes before it, uncounted: units that sleep wake up."""
+FIRST_STEPS = 20_000
+"""Steps of the loop whose time says how many a sample takes, the shortest of `FIRST_TRIES`."""
+FIRST_TRIES = 3
 
 
-def best_bursts_per_second(work: Work, threads: int, bursts: int) -> float:
-    """Return the bursts of all threads in a second, the best of so many tries."""
-    together = threading.Barrier(threads)
-    with ThreadPoolExecutor(threads) as pool:
-        return max(bursts_per_second(pool, work, together) for _ in range(bursts))
+@dataclass(frozen=True)
+class PeakLoop:
+    """A loop that keeps one unit busy and nothing else."""
 
-
-def bursts_per_second(pool: ThreadPoolExecutor, work: Work, together: threading.Barrier) -> float:
-    """Return the bursts of all threads over the time from the first one's start to the last one's end.
-
-    Rates by each thread's own clock do not add up where threads take turns on a core.
-    """
-    bursts = [pool.submit(burst, work, thread, together) for thread in range(together.parties)]
-    starts, ends = zip(*(future.result() for future in bursts), strict=True)
-    return together.parties / (max(ends) - min(starts))
-
-
-def burst(work: Work, thread: int, together: threading.Barrier) -> tuple[float, float]:
-    """Return when a thread's burst starts, which is when all threads are there, and when it ends."""
-    together.wait()
-    started = time.perf_counter()
-    work(thread)
-    return started, time.perf_counter()
+    text: str
+    """LLVM IR of `float @peak(i64 %steps)`, whose result depends on every operation."""
+    flops: int
+    """Of one step."""
 
 
 ACCUMULATORS = 12
 """Independent chains: more than two units × four or five cycles of latency need, fewer than registers."""
-STEPS = 400_000
-"""Steps of a burst, about a millisecond: short enough to fit between two disturbances."""
-BURSTS = 8
-"""Bursts of a sample, which together last as long as a candidate's sample about."""
 
-PEAK_LOOP = Template(
+FMA_LOOP = Template(
     """
 declare {{ v }} @llvm.fma.v{{ n }}f32({{ v }}, {{ v }}, {{ v }})
 
-define float @peak(i64 %steps, float %factor) {
+define float @peak(i64 %steps) {
 entry:
-  %f0 = insertelement {{ v }} poison, float %factor, i64 0
+  %f0 = insertelement {{ v }} poison, float 0.5, i64 0
   %f = shufflevector {{ v }} %f0, {{ v }} poison, <{{ n }} x i32> zeroinitializer
   br label %loop
 loop:
@@ -79,16 +68,101 @@ exit:
 """
 )
 
+TIMED = """
+declare i32 @clock_gettime(i32, ptr)
+declare i32 @sched_yield()
 
-def measure_peak(threads: int) -> float:
-    """Return the f32 multiply-adds per second of this many threads, times two, in FLOP/s."""
-    loop, length = _loop(), chip("host").registers.vector_length
-    operations = STEPS * ACCUMULATORS * length * 2
-    return operations * best_bursts_per_second(lambda thread: loop(STEPS, 0.5), threads, BURSTS)
+; Warm up, wait until all threads are there, and note when the counted steps begin and end.
+define float @timed(ptr %arrived, i64 %threads, i64 %warm, i64 %steps, ptr %stamps) {
+  %w = call float @peak(i64 %warm)
+  %before = atomicrmw add ptr %arrived, i64 1 seq_cst
+  br label %wait
+wait:
+  %there = load atomic i64, ptr %arrived seq_cst, align 8
+  %all = icmp uge i64 %there, %threads
+  br i1 %all, label %go, label %yield
+yield:
+  %y = call i32 @sched_yield()
+  br label %wait
+go:
+  %b = call i32 @clock_gettime(i32 1, ptr %stamps)
+  %r = call float @peak(i64 %steps)
+  %end = getelementptr i8, ptr %stamps, i64 16
+  %e = call i32 @clock_gettime(i32 1, ptr %end)
+  %sum = fadd float %w, %r
+  ret float %sum
+}
+"""
+"""`CLOCK_MONOTONIC` is 1; a `timespec` is seconds and nanoseconds, 8 bytes each."""
+
+
+def fma_f32() -> PeakLoop:
+    """Return chains of fused multiply-adds of whole vectors of f32."""
+    length = chip("host").registers.vector_length
+    text = FMA_LOOP.render(n=length, v=f"<{length} x float>", count=ACCUMULATORS)
+    return PeakLoop(text, flops=2 * length * ACCUMULATORS)
+
+
+UNITS: dict[str, Callable[[], PeakLoop]] = {FMA_F32: fma_f32}
+"""The loops of the units that this machine may have, by the name that rows say."""
+
+
+def measure_peak(unit: str, threads: int) -> float:
+    """Return a sample of the FLOP/s that a unit computes on so many threads at once, from registers."""
+    return _sampler(unit, threads).sample()
+
+
+class PeakSampler:
+    """The loop of a unit, compiled for this machine, and the threads that run it together."""
+
+    def __init__(self, loop: PeakLoop, threads: int) -> None:
+        """Compile the loop, and see how many of its steps a sample takes."""
+        self._timed = timed_loop(loop)
+        self._flops = loop.flops
+        self._threads = threads
+        self._pool = ThreadPoolExecutor(max(1, threads - 1))
+        first_s = min(self._seconds(FIRST_STEPS) for _ in range(FIRST_TRIES))
+        self._steps = max(1, round(FIRST_STEPS * SAMPLE_S / first_s))
+
+    def sample(self) -> float:
+        """Return the FLOP/s of all threads."""
+        return self._threads * self._steps * self._flops / self._seconds(self._steps)
+
+    def _seconds(self, steps: int) -> float:
+        """Return how long so many steps take on all threads at once."""
+        arrived, stamps = np.zeros(1, np.int64), np.zeros((self._threads, 2, 2), np.int64)
+        warm = max(1, round(steps * WARM_UP))
+
+        def run(thread: int) -> None:
+            self._timed(arrived.ctypes.data, self._threads, warm, steps, stamps[thread].ctypes.data)
+
+        others = []
+        try:
+            for thread in range(1, self._threads):
+                others.append(self._pool.submit(run, thread))
+        except RuntimeError:  # the system starts no more threads: those that are there wait for none
+            arrived[0] = self._threads
+            raise
+        run(0)
+        wait(others)
+        return seconds_of(stamps)
+
+
+def timed_loop(loop: PeakLoop) -> Callable[..., float]:
+    """Return the function `timed` of a loop, compiled for this machine: it takes addresses and numbers."""
+    number, address = ctypes.c_int64, ctypes.c_void_p
+    return compiled_here(loop.text + TIMED, "timed", ctypes.c_float, address, number, number, number, address)
+
+
+def seconds_of(stamps: np.ndarray) -> float:
+    """Return the time from the first thread's start to the last one's end, of clocks (thread, end, part).
+
+    Rates by each thread's own clock do not add up where threads take turns on a core.
+    """
+    starts, ends = (stamps @ [1_000_000_000, 1]).T
+    return float(ends.max() - starts.min()) / 1e9
 
 
 @functools.cache
-def _loop() -> Callable[[int, float], float]:
-    length = chip("host").registers.vector_length
-    text = PEAK_LOOP.render(n=length, v=f"<{length} x float>", count=ACCUMULATORS)
-    return compiled_here(text, "peak", ctypes.c_float, ctypes.c_int64, ctypes.c_float)
+def _sampler(unit: str, threads: int) -> PeakSampler:
+    return PeakSampler(UNITS[unit](), threads)

@@ -90,7 +90,7 @@ class GpuTarget(Target):
         chip = chip_of(case.target)
         return f"emulated {self.chip(chip)}" if executor in EMULATING else self.device(chip)
 
-    def peak_flops(self, chip: str | None, dtype: str, options: TargetOptions) -> float | None:
+    def peak_flops(self, chip: str | None, unit: str, options: TargetOptions) -> float | None:
         """Return None: nothing here measures a GPU's peak."""
         return None
 

@@ -1,3 +1,4 @@
+import itertools
 import random
 from collections import Counter, namedtuple
 from collections.abc import Callable, Mapping, Sequence
@@ -13,9 +14,9 @@ from harness.bench.measure import rounds
 from harness.bench.measure.rounds import (
     LEAST_ROUNDS,
     LEAST_STARTS,
+    PEAKS_SHARE,
     SAMPLING_OF_A_START,
     MachineLoad,
-    PeakSample,
     RoundTimer,
     TimedRound,
 )
@@ -44,7 +45,8 @@ class Machine:
         """At the end of which starts which candidates are found wrong."""
         self.verified: list[int] = []
         """Which of the turns were verified."""
-        self.peaks = 0
+        self.peak_s = 0.0
+        """How long a sample of a peak takes."""
         self.throttled: set[tuple[str, int]] = set()
         """Candidates and which of their samples find the device slowed down."""
 
@@ -75,12 +77,17 @@ class Machine:
         failing = [candidate for candidate in candidates if (number, candidate) in self.ends_wrong]
         return {candidate: WorkerFailure(Status.WRONG, "stale") for candidate in failing}
 
-    def sample_peak(self) -> PeakSample:
-        self.peaks += 1
-        return PeakSample(flops=1e9)
+    def sample_peak(self, unit: str) -> float | None:
+        self.turns.append(unit)
+        self.now += self.peak_s
+        return None if unit == "unknown" else 1e9
 
     def timer(
-        self, baseline: str | None = None, history: list[TimedRound] | None = None, **settings: Any
+        self,
+        baseline: str | None = None,
+        history: list[TimedRound] | None = None,
+        units: Sequence[str] = (),
+        **settings: Any,
     ) -> RoundTimer:
         """Make a timer; of one start unless more are asked for."""
         return RoundTimer(
@@ -89,6 +96,7 @@ class Machine:
             TimingSettings(**{"starts": 1, **settings}),
             starter=self.start_anew,
             finish_start=self.end_start,
+            units=units,
             sample_peak=self.sample_peak,
             sample=self.sample,
             on_round=lambda taken, number, widths: self.rounds.append(taken),
@@ -301,6 +309,32 @@ def test_a_candidate_whose_interval_is_narrow_rests() -> None:
     machine.timer(baseline="a", starts=3, min_rounds=3, budget_s=5.0).run()
     assert machine.starts[2] == (2, ["a", "narrow", "wide"])
     assert machine.starts[3] == (3, ["a", "wide"])
+
+
+def test_peaks_take_turns_with_the_candidates() -> None:
+    machine = Machine({"a": steady(1e-3), "b": steady(2e-3)})
+    rounds = machine.timer(units=["fma"], min_rounds=12, max_rounds=12).run()
+    orders = {tuple(machine.turns[first : first + 3]) for first in range(0, 36, 3)}
+    assert orders == set(itertools.permutations(["a", "b", "fma"]))
+    assert [dict(taken.peaks) for taken in rounds] == [{"fma": 1e9}] * 12
+    assert all(set(taken.seconds) == {"a", "b"} for taken in rounds)
+
+
+def test_peaks_that_take_long_have_few_turns_and_candidates_keep_their_balance() -> None:
+    machine = Machine({"a": steady(1e-3), "b": steady(2e-3)})
+    machine.peak_s = 0.1  # as long as the sample of a candidate
+    rounds = machine.timer(units=["fma"], min_rounds=200, max_rounds=200).run()
+    assert machine.turns.count("fma") * machine.peak_s <= PEAKS_SHARE * machine.now + machine.peak_s
+    assert sum("fma" in taken.peaks for taken in rounds) == machine.turns.count("fma") > 10
+    follow = Counter(pairwise(turn for turn in machine.turns if turn != "fma"))
+    assert follow["a", "b"] == pytest.approx(follow["b", "a"], abs=5)
+    before = Counter(first for first, then in pairwise(machine.turns) if then == "fma")
+    assert before["a"] == pytest.approx(before["b"], abs=2)
+
+
+def test_a_round_lacks_a_peak_that_nothing_measures() -> None:
+    machine = Machine({"a": steady(1e-3)})
+    assert not any(taken.peaks for taken in machine.timer(units=["unknown"], max_rounds=6).run())
 
 
 def test_what_is_found_at_the_end_of_a_start_takes_a_candidate_out() -> None:

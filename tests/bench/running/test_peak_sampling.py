@@ -21,10 +21,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 
     def measure(sample: Callable[..., Any], says: Callable[[], Any]) -> Any:
         class Mine:
-            def peak_dtype(self, dtype: str) -> str:
-                return dtype
-
-            def peak_flops(self, chip: str | None, dtype: str, options: TargetOptions) -> Any:
+            def peak_flops(self, chip: str | None, unit: str, options: TargetOptions) -> Any:
                 return says()
 
             def bandwidths(self, chip: str | None, options: TargetOptions, number: int) -> Any:
@@ -32,7 +29,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 
         monkeypatch.setattr(plugins, "target", lambda name: Mine())
         monkeypatch.setattr(peak_sampling, "target_options", lambda name, values: TargetOptions())
-        return sample(Life(), example_case())
+        return sample(Life(), example_case(), *(["a unit"] if sample is sample_flops else []))
 
     return measure
 

@@ -1,6 +1,5 @@
 """Runs of tiny sweeps; what becomes of a run that is killed stands in test_resume.py."""
 
-import itertools
 import json
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -13,9 +12,7 @@ import pytest
 from example_cases import example_experiment
 
 from harness import plugins
-from harness.bench.measure.rounds import PeakSample
 from harness.bench.row_maker import RowMaker
-from harness.bench.running.peaks import Peaks
 from harness.bench.running.progress import PlainObserver
 from harness.bench.running.runner import RunSummary, run_experiment
 from harness.bench.workers.process import WorkerProcess
@@ -263,47 +260,14 @@ def test_no_temporary_file_and_no_worker_is_left(sweep: RunSummary) -> None:
     assert living_workers() == []
 
 
-def test_the_peak_is_the_best_sample_of_all_starts(sweep: RunSummary) -> None:
-    folder = RunFolder.open(sweep.folder)
-    (name,) = folder.manifest.peaks
-    assert name == "numpy f32 threads=1"
-    sampled = [taken for taken in folder.rounds() if name in taken.peak_flops]
-    samples = [taken.peak_flops[name] for taken in sampled]
-    assert len(samples) == 2, "one of each start"
-    assert folder.manifest.peaks[name] == max(samples)
-    assert folder.manifest.peak_loads[name] == min(taken.load for taken in sampled)
-    assert [row.peak_tflops for row in sweep.results[:2]] == [max(samples) / 1e12] * 2
-
-
-def test_all_rows_of_a_run_are_compared_with_the_same_peak(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    growing = itertools.count(1e9, 1e9)
-    monkeypatch.setattr(Peaks, "sample", lambda self: PeakSample(next(growing)))
-    problem = {"seq": [8, 16], "heads": 2, "head_dim": 4}
-    timing = {"min_sample_s": 1e-5, "min_rounds": 4, "max_rounds": 4, "starts": 1}
-    summary = run(example_experiment(["numpy-attention"], problem=problem, timing=timing), tmp_path)
-    assert list(RunFolder.open(summary.folder).manifest.peaks.values()) == [2e9]  # after two groups
-    assert [row.peak_tflops for row in summary.results] == [2e-3] * 2
-    assert RunFolder.open(summary.folder).results() == summary.results
-
-
-@pytest.mark.sweep
-def test_each_part_of_a_run_has_the_peak_that_it_measured(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    growing = itertools.count(1e9, 1e9)
-    monkeypatch.setattr(Peaks, "sample", lambda self: PeakSample(next(growing)))
-    timing = {"min_sample_s": 1e-5, "min_rounds": 4, "max_rounds": 4, "starts": 1}
-    options = {"numpy": {"peak_size": [8, 16]}}
-    experiment = example_experiment(["numpy-attention"], target=options, timing=timing)
-    first, second = experiment.cases()
-    run(experiment, tmp_path, cases=[first])
-    summary = run(experiment, tmp_path, cases=[first, second], resume=True)
-    rows = RunFolder.open(summary.folder).results()
-    assert [(row.case, row.peak_tflops) for row in rows] == [(first.id, 1e-3), (second.id, 2e-3)]
-    peaks = RunFolder.open(summary.folder).manifest.peaks
-    assert peaks == {"numpy f32 peak_size=8 threads=1": 1e9, "numpy f32 peak_size=16 threads=1": 2e9}
+def test_a_row_s_peak_is_of_the_rounds_that_it_took_turns_in(sweep: RunSummary) -> None:
+    rounds = RunFolder.open(sweep.folder).rounds()
+    sampled = [taken.peak_flops["f32"] for taken in rounds if "f32" in taken.peak_flops]
+    assert {taken.start for taken in rounds if taken.peak_flops} == {0, 1}
+    for row in sweep.results[:2]:
+        assert row.peak_unit == "f32"
+        assert min(sampled) <= 1e12 * (row.peak_tflops or 0.0) <= max(sampled)
+        assert row.fraction_of_peak is not None
 
 
 def test_each_start_has_new_processes(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ class NumpyTarget(Target):
         """Return a name for the machine that NumPy runs on."""
         return f"NumPy {np.__version__}"
 
-    def peak_flops(self, chip: str | None, dtype: str, options: TargetOptions) -> float | None:
+    def peak_flops(self, chip: str | None, unit: str, options: TargetOptions) -> float | None:
         """Return the speed of a matrix product, which attention is compared with."""
         size = getattr(options, "peak_size", None) or 256
         a = np.ones((size, size), np.float32)

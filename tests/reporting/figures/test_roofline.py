@@ -66,12 +66,12 @@ def test_a_slope_is_intensity_times_bandwidth_up_to_the_peak() -> None:
     assert roofs_said(axes) == said
 
 
-def test_each_type_of_peak_has_a_roof_of_its_own() -> None:
-    both = [row(peak_dtype="f32"), row(case="wide", dtype="bf16", peak_dtype="bf16", peak_tflops=0.2)]
+def test_each_unit_has_a_roof_of_its_own() -> None:
+    both = [row(peak_unit="fma-f32"), row(case="wide", dtype="bf16", peak_unit="dot-bf16", peak_tflops=0.2)]
     (axes,) = draw(*both, panels=["mask"]).axes
     assert sorted(line[0][1] for line in lines(axes, "peak")) == pytest.approx([100, 200])
-    assert "measured f32 peak 100 GFLOP/s" in roofs_said(axes)
-    assert "measured bf16 peak 200 GFLOP/s" in roofs_said(axes)
+    assert "measured fma-f32 peak 100 GFLOP/s" in roofs_said(axes)
+    assert "measured dot-bf16 peak 200 GFLOP/s" in roofs_said(axes)
 
 
 def test_a_slope_that_ends_left_of_the_scale_is_not_drawn() -> None:

@@ -165,21 +165,21 @@ def test_bars_of_times_stand_on_zero() -> None:
     assert words(axes) == ["256", "512"]
 
 
-def test_a_peak_is_of_the_type_that_the_rows_are_computed_in() -> None:
+def test_a_peak_is_of_the_unit_that_the_rows_use() -> None:
     rows = [
-        make_result(dtype=dtype, time_s=1.0, tflops=0.09, peak_tflops=0.1, peak_dtype="f32")
+        make_result(dtype=dtype, time_s=1.0, tflops=0.09, peak_tflops=0.1, peak_unit="fma-f32")
         for dtype in ("f32", "bf16")
     ]
     rows.append(
         make_result(
-            dtype="f16", time_s=1.0, tflops=0.8, peak_tflops=0.9, peak_dtype="f16", target="cuda:sm_80"
+            dtype="f16", time_s=1.0, tflops=0.8, peak_tflops=0.9, peak_unit="f16", target="cuda:sm_80"
         )
     )
     shown = {
         axes.get_title().split("\n")[0]: axes for axes in draw(frame_of(*rows)).axes if axes.get_visible()
     }
     said = {heading: (said_of_peaks(axes), peak_lines(axes)) for heading, axes in shown.items()}
-    of_f32 = (["dotted: measured f32 peak 100 GFLOP/s"], [100])
+    of_f32 = (["dotted: measured fma-f32 peak 100 GFLOP/s"], [100])
     assert said == {
         "cpu, f32": of_f32,
         "cpu, bf16": of_f32,

@@ -1,5 +1,9 @@
 """Bandwidths of reading: which levels of memory there are, and what a sample counts."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+
 import numpy as np
 import pytest
 from sweeps import sweep
@@ -80,3 +84,40 @@ def test_bandwidths_are_plausible(threads: int) -> None:
         found.update(target.bandwidths(None, options, number))
     assert "memory" in found
     assert all(1e8 < rate < 1e14 for rate in found.values())
+
+
+def nothing(thread: int) -> None:
+    """Work that takes no time."""
+
+
+def test_the_best_try_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    rates = iter([1.0, 2.0, 9.0, 3.0])
+    monkeypatch.setattr(bandwidth, "bursts_per_second", lambda pool, work, together: next(rates))
+    assert bandwidth.best_bursts_per_second(nothing, threads=1, bursts=4) == 9.0
+
+
+@pytest.mark.parametrize(
+    ("times", "rate"),
+    [
+        ([(0.0, 0.5), (0.5, 1.0), (1.0, 1.5), (1.5, 2.0)], 1 / 0.5),  # in turns on a core: no faster than one
+        ([(0.0, 0.5), (0.0, 0.5)], 2 / 0.5),
+    ],
+)
+def test_a_rate_is_over_all_threads_from_the_first_start_to_the_last_end(
+    monkeypatch: pytest.MonkeyPatch, times: list[tuple[float, float]], rate: float
+) -> None:
+    taken = iter(times)
+    monkeypatch.setattr(bandwidth, "burst", lambda work, thread, together: next(taken))
+    with ThreadPoolExecutor(1) as pool:
+        assert bandwidth.bursts_per_second(pool, nothing, Barrier(len(times))) == rate
+
+
+def test_a_burst_starts_when_all_threads_are_there() -> None:
+    together = Barrier(2)
+    numbers: list[int] = []
+    with ThreadPoolExecutor(2) as pool:
+        started: list[Any] = [
+            pool.submit(bandwidth.burst, numbers.append, thread, together) for thread in range(2)
+        ]
+        assert all(start <= end for start, end in (each.result(timeout=60) for each in started))
+    assert sorted(numbers) == [0, 1]

@@ -2,7 +2,7 @@ import pytest
 from variants.native_runs import build, judge
 
 from harness import plugins
-from harness.bench.running.peaks import peak_name
+from harness.bench.running.peaks import unit_of
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.targets.cpu import chip as chips
@@ -51,9 +51,8 @@ def test_capabilities_name_the_chips_that_run_here(machine):
 
 def test_types_that_are_computed_alike_share_a_peak():
     """f16 and bf16 problems are computed in f32."""
-    names = {peak_name(example("cpu", dtype)) for dtype in ("f32", "f16", "bf16")}
-    assert names == {"cpu f32 threads=2"}
-    assert peak_name(example("cuda:sm_80", "f16")) == "cuda:sm_80 f16 threads=2"
+    assert {unit_of(example("cpu", dtype)) for dtype in ("f32", "f16", "bf16")} == {"fma-f32"}
+    assert unit_of(example("cuda:sm_80", "f16")) == "f16"
 
 
 def example(target: str, dtype: str) -> Case:
