@@ -13,6 +13,8 @@ from harness.targets.cpu.chip import RegisterTile
 from harness.targets.cpu.exponential import expand_exponentials
 from harness.targets.cpu.grid import loop_over_grid_range, scratch_from_caller
 from harness.targets.cpu.lanes import queries_in_lanes
+from harness.targets.cpu.matrix_operands import take_matrix_operands
+from harness.targets.cpu.matrix_units import VDPBF16PS
 from harness.targets.cpu.native_vectors import split_vectors
 from harness.targets.cpu.packed_tiles import keep_packed_tiles, pack_tiles_of_far_rows
 from harness.targets.cpu.prefetches import prefetch_far_rows
@@ -34,6 +36,9 @@ def thread(module: ir.Module) -> None:
 STAGES = {
     "packed": pack_tiles_of_far_rows,
     "lanes": queries_in_lanes,
+    "matrix-operands": lambda module, length: take_matrix_operands(
+        module, VDPBF16PS, RegisterTile.of_vector_length(length)
+    ),
     "register-tiled": lambda module, length: tile_for_registers(
         module, RegisterTile.of_vector_length(length)
     ),

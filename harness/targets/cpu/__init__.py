@@ -1,6 +1,7 @@
 """The CPU target: tiled kernels through MLIR and LLVM to machine code, run in this process."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -8,7 +9,7 @@ from pydantic import Field
 
 from harness.artifact.artifact import Artifact, StaticMetrics
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.case import Case
+from harness.problem.case import Case, ParameterValue
 from harness.problem.dtypes import itemsize
 from harness.targets.base import Capability, Stage, Target, TargetOptions, TileSizes, chip_of
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from mlir import ir
 
     from harness.codegen.bounds.part_times import PartTimes
+    from harness.targets.cpu.matrix_units import MatrixUnit
+    from harness.targets.cpu.stages import CpuBuild
 
 KEY_TILE = 64
 """Keys of a tile: with head_dim 64 or 128, K, V and the scores of a tile stay in the first-level caches."""
@@ -41,6 +44,8 @@ class CpuOptions(TargetOptions):
 
     threads: Annotated[int, Field(ge=1, le=MOST_THREADS)] | Literal["all"] = 1
     """Threads that share the grid; `all` is every core that this process may use."""
+    unit: Literal["fma", "vdpbf16ps"] | None = None
+    """What multiplies: `fma`, multiply-adds of f32, or a matrix instruction for what is stored."""
 
 
 class CpuTarget(Target):
@@ -121,6 +126,13 @@ class CpuTarget(Target):
             maximum_slack=0 if has_one_query else MAXIMUM_SLACK,
         )
 
+    def sizes_for(self, case: Case) -> TileSizes:
+        """Return the tiles of a case: with a matrix instruction they have more queries."""
+        sizes, unit = super().sizes_for(case), _unit(case)
+        if unit is None or sizes.query_multiple == 1:
+            return sizes
+        return replace(sizes, query=max(sizes.query, unit.queries))
+
     def compile(
         self, module: "ir.Module", case: Case, key: str, folder: Path, *, flops_executed: int
     ) -> Artifact:
@@ -133,6 +145,7 @@ class CpuTarget(Target):
         build = CpuBuild(
             module,
             chip(chip_of(case.target)),
+            _unit(case),
             self.numbers_longest_first(case),
             longest_keys=None if has_pages else case.problem.seq_kv,
         )
@@ -146,12 +159,32 @@ class CpuTarget(Target):
             metrics=StaticMetrics(
                 code_bytes=build.code.code_bytes,
                 spills=build.code.spills,
+                intrinsics=",".join(build.units) or "fma",
                 workspace_bytes=launch.workspace_bytes,
                 flops_executed=flops_executed,
             ),
             **stages.in_order(),
+            chosen=_chosen_unit(case, build),
             launch=launch.as_json(),
         )
+
+
+def _unit(case: Case) -> "MatrixUnit | None":
+    """Return what multiplies a case's numbers; None: multiply-adds of f32."""
+    from harness.targets.cpu.chip import chip
+    from harness.targets.cpu.unit_choice import unit_for
+
+    asked = case.target_options.get("unit")
+    return unit_for(chip(chip_of(case.target)), case.problem.dtype, None if asked is None else str(asked))
+
+
+def _chosen_unit(case: Case, build: "CpuBuild") -> dict[str, ParameterValue]:
+    """Return what was chosen to multiply numbers of 16 bits, and why it does not multiply some."""
+    is_asked = case.target_options.get("unit") is not None
+    if build.unit is None or (is_asked and not build.refusals):
+        return {}
+    of_others = [f"fma: {reason}" for reason in dict.fromkeys(build.refusals)]
+    return {"unit": "; ".join([*build.units, *of_others])}
 
 
 def _rows_lie_far_apart(problem: AttentionProblem) -> bool:

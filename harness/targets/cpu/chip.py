@@ -67,18 +67,25 @@ class Chip:
     llvm_features: str
     registers: RegisterTile
     runs_here: bool
+    features: frozenset[str]
+    """What it has, by LLVM's names, as far as it matters here."""
+    is_host: bool = False
 
 
 DESCRIPTIONS = {
     "host": "this machine, all that it has",
     "avx2": "x86-64 with AVX2 and FMA (256-bit vectors)",
     "avx512": "x86-64 with AVX-512 F, VL, BW and DQ (512-bit vectors)",
+    "avx512-bf16": "the same and AVX512_BF16, whose vdpbf16ps multiplies bf16",
 }
 
 AVX2 = ("avx2", "fma", "f16c")
 AVX512 = (*AVX2, "avx512f", "avx512vl", "avx512bw", "avx512dq")
 
-LLVM_CPUS = {"avx2": "haswell", "avx512": "skylake-avx512"}
+AVX512_BF16 = (*AVX512, "avx512bf16")
+
+FEATURES = {"avx2": AVX2, "avx512": AVX512, "avx512-bf16": AVX512_BF16}
+LLVM_CPUS = {"avx2": "haswell", "avx512": "skylake-avx512", "avx512-bf16": "cooperlake"}
 
 
 def chip(name: str | None) -> Chip:
@@ -89,15 +96,22 @@ def chip(name: str | None) -> Chip:
 
         flags = ",".join(f"{'+' if present else '-'}{feature}" for feature, present in features.items())
         return Chip(
-            "host", llvm.get_host_cpu_name(), flags, RegisterTile.of_vector_length(_host_length()), True
+            "host",
+            llvm.get_host_cpu_name(),
+            flags,
+            RegisterTile.of_vector_length(_host_length()),
+            runs_here=True,
+            features=frozenset(feature for feature, present in features.items() if present),
+            is_host=True,
         )
-    required = AVX512 if name == "avx512" else AVX2
+    required = FEATURES[name]
     return Chip(
         name,
         LLVM_CPUS[name],
         "",
-        RegisterTile.of_vector_length(16 if name == "avx512" else 8),
+        RegisterTile.of_vector_length(16 if set(AVX512) <= set(required) else 8),
         runs_here=all(features.get(feature, False) for feature in required),
+        features=frozenset(required),
     )
 
 

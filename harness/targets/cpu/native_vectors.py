@@ -179,6 +179,19 @@ class _Splitter:
         self.pieces[result] = pieces
         return True
 
+    def _split_part(self, operation: ir.OpView) -> bool:
+        """Take one register's part of a vector for what it is."""
+        source, result = operation.operands[0], operation.results[0]
+        (start,) = (ir.IntegerAttr(offset).value for offset in operation.attributes["offsets"])
+        if source not in self.pieces or start % self.length or self._splits(result.type):
+            raise BuildError(f"vectors of {operation} cannot be cut to registers")
+        result.replace_all_uses_with(self.pieces[source][(start // self.length,)])
+        return True
+
+    def _keep(self, operation: ir.OpView) -> bool:
+        """Leave what was written for whole registers as it is, whatever else their bits stand for."""
+        return False
+
     def _split_reduction(self, operation: ir.OpView) -> bool:
         """Reduce what the pieces have in common lanes first; only of truth values, whether there is any."""
         pieces = list(self.pieces[operation.operands[0]].values())
@@ -287,7 +300,12 @@ HANDLERS: dict[str, Callable[[_Splitter, ir.OpView], bool]] = {
     "vector.load": _Splitter._split_load,
     "vector.store": _Splitter._split_store,
     "vector.extract": _Splitter._split_extract,
+    "vector.extract_strided_slice": _Splitter._split_part,
     "vector.insert": _Splitter._split_insert,
+    "vector.bitcast": _Splitter._keep,
+    "vector.shuffle": _Splitter._keep,
+    "llvm.call_intrinsic": _Splitter._keep,
+    "x86vector.avx512.dot": _Splitter._keep,
     "vector.reduction": _Splitter._split_reduction,
     "vector.to_elements": _Splitter._split_to_elements,
     "vector.from_elements": _Splitter._split_from_elements,

@@ -50,12 +50,12 @@ class _Promotion:
 
     def _copy(self, value: ir.Value) -> ir.Value:
         if value not in self.copies:
-            with _after(value), ir.Location.unknown():
+            with after(value), ir.Location.unknown():
                 self.copies[value] = _copied(value)
         return self.copies[value]
 
 
-def _after(value: ir.Value) -> ir.InsertionPoint:
+def after(value: ir.Value) -> ir.InsertionPoint:
     """Return the point from which on a value is there."""
     if isinstance(value, ir.BlockArgument):
         return ir.InsertionPoint.at_block_begin(value.owner)

@@ -71,7 +71,7 @@ def _insert_in_parts(insertion: ir.OpView, rows: int) -> None:
     starts_at_zero = not any(ir.DenseI64ArrayAttr(insertion.attributes["static_offsets"]))
     if not starts_at_zero or len(shape) != 2 or target.type.rank != 2 or shape[0] <= rows:
         return
-    step = _divisor(shape[0], rows)
+    step = divisor(shape[0], rows)
     with ir.InsertionPoint(insertion), insertion.location:
         loop = scf.ForOp(b.index(0), b.index(shape[0]), b.index(step), [target])
         (filled,) = loop.inner_iter_args
@@ -87,7 +87,7 @@ def _request(operation: ir.OpView, registers: RegisterTile) -> _Request | None:
         shape = operation.results[0].type.shape
         if len(shape) < 2 or _is_only_init_of_contraction(operation):
             return None
-        return _Request("elementwise", _elementwise(shape, registers))
+        return _Request("elementwise", elementwise_tile(shape, registers))
     if operation.name != "linalg.generic":
         return None
     sizes = _loop_sizes(operation)
@@ -95,27 +95,27 @@ def _request(operation: ir.OpView, registers: RegisterTile) -> _Request | None:
         return _Request("elementwise", (1, 0))
     reductions = [loop for loop, kind in enumerate(_iterators(operation)) if kind == "reduction"]
     if len(reductions) == 1 and len(sizes) == 3:
-        rows = _divisor(sizes[0], registers.contraction_rows)
+        rows = divisor(sizes[0], registers.contraction_rows)
         lanes = _part(sizes[1], registers.contraction_lanes(sizes[1], rows))
         starts_at_zero = _is_fill(list(operation.operands)[-1])
         return _Request("zeroed-contraction" if starts_at_zero else "contraction", (rows, lanes, 1))
     if len(reductions) == 1 and len(sizes) == 2:
         reduction = reductions[0]
-        rows = _divisor(sizes[reduction], registers.elementwise_rows(sizes[1 - reduction]))
+        rows = divisor(sizes[reduction], registers.elementwise_rows(sizes[1 - reduction]))
         return _Request("elementwise", (rows, 0) if reduction == 0 else (0, rows))
     if len(sizes) == 2 and _transposes(operation):
         side = min(registers.vector_length, 16)
-        return _Request("elementwise", (_divisor(sizes[0], side), _divisor(sizes[1], side)))
+        return _Request("elementwise", (divisor(sizes[0], side), divisor(sizes[1], side)))
     if len(sizes) == 2:
-        return _Request("elementwise", (1, 0) if _converts(operation) else _elementwise(sizes, registers))
+        return _Request("elementwise", (1, 0) if _converts(operation) else elementwise_tile(sizes, registers))
     return None
 
 
-def _elementwise(sizes: Sequence[int], registers: RegisterTile) -> tuple[int, int]:
+def elementwise_tile(sizes: Sequence[int], registers: RegisterTile) -> tuple[int, int]:
     """Return how many rows and columns an operation takes at a time; 0 for all columns."""
     rows, lanes = sizes
     part = registers.elementwise_lanes(lanes)
-    return _divisor(rows, registers.elementwise_rows(part)), _part(lanes, part)
+    return divisor(rows, registers.elementwise_rows(part)), _part(lanes, part)
 
 
 def _part(whole: int, part: int) -> int:
@@ -144,7 +144,8 @@ def _with_fill(target: ir.Value, fill: ir.Value, sizes: list[int]) -> tuple[ir.V
     return tiled.tiled_op, fused.fused_op
 
 
-def _divisor(size: int, limit: int) -> int:
+def divisor(size: int, limit: int) -> int:
+    """Return the largest part, up to a limit, that divides a size."""
     return max(candidate for candidate in range(1, limit + 1) if size % candidate == 0)
 
 

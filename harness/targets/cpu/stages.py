@@ -1,6 +1,6 @@
 """The pipeline of the CPU target: from tiled kernels on tensors to object code, stage by stage."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +17,8 @@ from harness.targets.cpu.exponential import expand_exponentials
 from harness.targets.cpu.grid import loop_over_grid_range, scratch_from_caller
 from harness.targets.cpu.lanes import queries_in_lanes
 from harness.targets.cpu.launch import OBJECT_FILE, Kernel
+from harness.targets.cpu.matrix_operands import take_matrix_operands
+from harness.targets.cpu.matrix_units import MatrixUnit
 from harness.targets.cpu.native_vectors import split_vectors
 from harness.targets.cpu.object_code import ObjectCode, emit_llvm_ir, emit_object
 from harness.targets.cpu.packed_tiles import keep_packed_tiles, pack_tiles_of_far_rows
@@ -62,14 +64,24 @@ class CpuBuild:
 
     module: ir.Module
     chip: Chip
+    unit: MatrixUnit | None = None
+    """What multiplies numbers of 16 bits; None: multiply-adds of f32."""
     longest_first: bool = False
     """Whether the points of a grid with the longest loops come first."""
     longest_keys: int | None = None
     """Keys of a sequence at most, where these lie one after the other."""
     kernels: tuple[Kernel, ...] = ()
     """How each kernel is called, from the stage `threaded` on."""
+    refusals: Sequence[str] = ()
+    """Why the unit does not compute some products."""
     llvm_ir: str = ""
     code: ObjectCode = field(init=False)
+
+    @property
+    def units(self) -> list[str]:
+        """The units whose instructions are in the code, but for multiply-adds."""
+        own = [] if self.unit is None else [self.unit]
+        return [unit.name for unit in own if unit.instruction in self.code.assembly]
 
 
 def compile_kernels(build: CpuBuild, folder: Path) -> StageRecorder:
@@ -100,6 +112,13 @@ def _promote(module: ir.Module, chip: Chip) -> None:
     pack_tiles_of_far_rows(module)
     promote_query_tiles(module)
     compute_rows_in_lanes(module, chip.registers.vector_length)
+
+
+def _take_matrix_operands(build: CpuBuild) -> str | None:
+    if build.unit is None:
+        return None
+    build.refusals = take_matrix_operands(build.module, build.unit, build.chip.registers)
+    return str(build.module)
 
 
 def _bufferize(module: ir.Module) -> None:
@@ -146,6 +165,11 @@ STAGES = (
         "lanes",
         "layouts: queries become the last dimension, that of vector lanes",
         _on_module(queries_in_lanes),
+    ),
+    Stage(
+        "matrix-operands",
+        "products of 16-bit numbers by a matrix instruction, on operands in pairs",
+        _take_matrix_operands,
     ),
     Stage(
         "register-tiled",

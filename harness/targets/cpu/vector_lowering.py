@@ -3,7 +3,7 @@
 import ml_dtypes
 import numpy as np
 from mlir import ir
-from mlir.dialects import arith, vector
+from mlir.dialects import arith, llvm, vector
 
 from harness.codegen.ir.walk import operations_within
 from harness.targets.lowering.transforms import replace_operations, run_passes, run_script
@@ -101,10 +101,15 @@ def lower_to_llvm(module: ir.Module) -> None:
 
 
 def _hold_as_bits(module: ir.Module) -> None:
-    """Let what is bf16 be integers of 16 bits, which is all that is computed with it here.
+    """Let what is bf16 be integers of 16 bits, which is all that is computed with it here but by intrinsics.
 
     LLVM has no code for vectors of bf16 of some lengths, such as 17, on processors without bf16 arithmetic.
     """
+    calls = [
+        (call, [operand.type for operand in call.operands], [result.type for result in call.results])
+        for call in operations_within(module.operation)
+        if call.name == "llvm.call_intrinsic"
+    ]
     for operation in operations_within(module.operation):
         for result in operation.operation.results:
             _retype(result)
@@ -117,6 +122,23 @@ def _hold_as_bits(module: ir.Module) -> None:
             attributes["elem_type"] = ir.TypeAttr.get(ir.IntegerType.get_signless(16))
         if operation.name == "llvm.mlir.constant":
             attributes["value"] = _bits_of(attributes["value"])
+    for call in calls:
+        _with_types(*call)
+
+
+def _with_types(call: ir.OpView, operands: list[ir.Type], results: list[ir.Type]) -> None:
+    """Let an intrinsic have the types that it computes with, among what holds numbers as bits."""
+    with ir.InsertionPoint(call), call.location:
+        for number, kind in enumerate(operands):
+            if call.operands[number].type != kind:
+                call.operands[number] = llvm.bitcast(kind, call.operands[number])
+    for result, kind in zip(call.results, results, strict=True):
+        if result.type != kind:
+            bits = result.type
+            result.set_type(kind)
+            with ir.InsertionPoint.after(call), call.location:
+                held = llvm.bitcast(bits, result)
+            result.replace_all_uses_except(held, ir.OpResult(held).owner.operation)
 
 
 def _retype(value: ir.Value) -> None:

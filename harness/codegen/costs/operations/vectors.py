@@ -30,6 +30,9 @@ FREE_INSTRUCTIONS = ("vblendps", "vblendpd")
 ONE_FOR_EACH_ELEMENT = ("llvm.x86.avx512.mask.reduce.ps.512", "llvm.x86.avx512.mask.scalef.ps.512")
 """Intrinsics that compute one number from each element."""
 
+CONVERSIONS = ("llvm.x86.avx512bf16.cvtne2ps2bf16.512",)
+"""Intrinsics that only round, as `arith.truncf`."""
+
 
 def _is_float(kind: ir.Type) -> bool:
     element = kind.element_type if isinstance(kind, ir.VectorType) else kind
@@ -54,6 +57,10 @@ def _contract(walk: Walk, operation: ir.OpView) -> CostTree:
         for size, expression in zip(value.type.shape, mapping.results, strict=True):
             sizes[ir.AffineDimExpr(expression).position] = size
     return _multiply_adds(operation, math.prod(sizes))
+
+
+def _dot_of_pairs(walk: Walk, operation: ir.OpView) -> CostTree:
+    return _multiply_adds(operation, 2 * elements_of(operation.results[0].type))
 
 
 def _outer_product(walk: Walk, operation: ir.OpView) -> CostTree:
@@ -132,6 +139,8 @@ def _inline_assembly(walk: Walk, operation: ir.OpView) -> CostTree:
 
 def _intrinsic(walk: Walk, operation: ir.OpView) -> CostTree:
     name = ir.StringAttr(operation.attributes["intrin"]).value
+    if name in CONVERSIONS:
+        return NOTHING
     if name not in ONE_FOR_EACH_ELEMENT:
         raise NotCountable(f"llvm.call_intrinsic: what {name} executes is not known")
     return Fixed({Kind.OTHER: elements_of(operation.results[0].type)})
@@ -146,6 +155,7 @@ VECTORS: dict[str, Handler] = {
     "vector.transfer_write": _transfer_write,
     "vector.contract": _contract,
     "vector.outerproduct": _outer_product,
+    "x86vector.avx512.dot": _dot_of_pairs,
     "vector.multi_reduction": _reduce,
     "vector.reduction": _reduce_all,
     "llvm.inline_asm": _inline_assembly,
