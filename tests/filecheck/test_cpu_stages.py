@@ -20,6 +20,7 @@ from harness.targets.cpu.packed_tiles import keep_packed_tiles, pack_tiles_of_fa
 from harness.targets.cpu.prefetches import prefetch_far_rows
 from harness.targets.cpu.register_tiles import tile_for_registers
 from harness.targets.cpu.rescaling import skip_factors_of_one
+from harness.targets.cpu.tile_instructions import load_tiles
 from harness.targets.cpu.vector_lowering import lower_vectors
 from harness.targets.lowering.bufferize import bufferize
 from harness.targets.lowering.merged_loops import merge_row_loops
@@ -50,6 +51,7 @@ STAGES = {
     "kept": keep_packed_tiles,
     "prefetched": prefetch_far_rows,
     "threaded": thread,
+    "tiles": load_tiles,
     "vector-lowered": lower_vectors,
     "native-vectors": split_vectors,
     "exponential": expand_exponentials,

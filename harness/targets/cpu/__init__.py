@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -44,7 +44,7 @@ class CpuOptions(TargetOptions):
 
     threads: Annotated[int, Field(ge=1, le=MOST_THREADS)] | Literal["all"] = 1
     """Threads that share the grid; `all` is every core that this process may use."""
-    unit: Literal["fma", "vdpbf16ps"] | None = None
+    unit: Literal["fma", "vdpbf16ps", "amx"] | None = None
     """What multiplies: `fma`, multiply-adds of f32, or a matrix instruction for what is stored."""
 
 
@@ -150,12 +150,14 @@ class CpuTarget(Target):
             longest_keys=None if has_pages else case.problem.seq_kv,
         )
         stages = compile_kernels(build, folder)
-        launch = Launch(kernels=build.kernels, threads=int(case.target_options.get("threads", 1)))
+        launch = Launch(
+            kernels=build.kernels,
+            threads=int(case.target_options.get("threads", 1)),
+            asks_for_tiles=build.unit is not None and build.unit.has_tiles,
+        )
         return Artifact(
             case=case,
             key=key,
-            executor="native" if build.chip.runs_here else "none",
-            loader="harness.targets.cpu.executable:load",
             metrics=StaticMetrics(
                 code_bytes=build.code.code_bytes,
                 spills=build.code.spills,
@@ -166,6 +168,7 @@ class CpuTarget(Target):
             **stages.in_order(),
             chosen=_chosen_unit(case, build),
             launch=launch.as_json(),
+            **_execution(build, folder),
         )
 
 
@@ -176,6 +179,19 @@ def _unit(case: Case) -> "MatrixUnit | None":
 
     asked = case.target_options.get("unit")
     return unit_for(chip(chip_of(case.target)), case.problem.dtype, None if asked is None else str(asked))
+
+
+def _execution(build: "CpuBuild", folder: Path) -> dict[str, Any]:
+    """Return an artifact's fields on what runs its code here; write what a model of tiles needs for it."""
+    from harness.targets.cpu.tile_model import MODEL_FILE, modelled, why_not_modelled
+
+    if build.chip.runs_here:
+        return {"executor": "native", "loader": "harness.targets.cpu.executable:load"}
+    reason = why_not_modelled(build.chip)
+    if reason is not None:
+        return {"executor": "none", "loader": "", "why_not_run": reason}
+    (folder / MODEL_FILE).write_bytes(modelled(build.llvm_ir))
+    return {"executor": "emulator", "loader": "harness.targets.cpu.tile_model:load"}
 
 
 def _chosen_unit(case: Case, build: "CpuBuild") -> dict[str, ParameterValue]:

@@ -77,6 +77,7 @@ DESCRIPTIONS = {
     "avx2": "x86-64 with AVX2 and FMA (256-bit vectors)",
     "avx512": "x86-64 with AVX-512 F, VL, BW and DQ (512-bit vectors)",
     "avx512-bf16": "the same and AVX512_BF16, whose vdpbf16ps multiplies bf16",
+    "amx": "the same and AMX, which multiplies tiles of bf16",
 }
 
 AVX2 = ("avx2", "fma", "f16c")
@@ -84,8 +85,18 @@ AVX512 = (*AVX2, "avx512f", "avx512vl", "avx512bw", "avx512dq")
 
 AVX512_BF16 = (*AVX512, "avx512bf16")
 
-FEATURES = {"avx2": AVX2, "avx512": AVX512, "avx512-bf16": AVX512_BF16}
-LLVM_CPUS = {"avx2": "haswell", "avx512": "skylake-avx512", "avx512-bf16": "cooperlake"}
+FEATURES = {
+    "avx2": AVX2,
+    "avx512": AVX512,
+    "avx512-bf16": AVX512_BF16,
+    "amx": (*AVX512_BF16, "amx-tile", "amx-bf16"),
+}
+LLVM_CPUS = {
+    "avx2": "haswell",
+    "avx512": "skylake-avx512",
+    "avx512-bf16": "cooperlake",
+    "amx": "sapphirerapids",
+}
 
 
 def chip(name: str | None) -> Chip:

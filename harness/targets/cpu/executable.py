@@ -27,6 +27,7 @@ from harness.system.machine.poison import poison
 from harness.targets.cpu.chip import chip
 from harness.targets.cpu.launch import OBJECT_FILE, Kernel, Launch
 from harness.targets.cpu.object_code import target_machine
+from harness.targets.cpu.tile_permission import ask_for_tiles
 from harness.targets.lowering.buffers import checked_input, part_of
 
 CHUNKS_PER_THREAD = 8
@@ -35,9 +36,10 @@ CHUNKS_PER_THREAD = 8
 
 def load(artifact: Artifact, folder: Path) -> "NativeExecutable":
     """Load an artifact of the CPU target into this process."""
-    return NativeExecutable(
-        artifact.case.problem, Launch.model_validate(artifact.launch), folder / OBJECT_FILE
-    )
+    launch = Launch.model_validate(artifact.launch)
+    if launch.asks_for_tiles:
+        ask_for_tiles()
+    return NativeExecutable(artifact.case.problem, launch, folder / OBJECT_FILE)
 
 
 class NativeExecutable(Executable):

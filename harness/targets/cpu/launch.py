@@ -39,6 +39,8 @@ class Launch(KernelPlan):
 
     kernels: tuple[Kernel, ...]
     threads: int
+    asks_for_tiles: bool = False
+    """Whether a process has to ask for AMX's tiles before."""
 
     @property
     def workspace_bytes(self) -> int:

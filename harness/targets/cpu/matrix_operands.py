@@ -1,37 +1,38 @@
 """The `matrix-operands` stage: products of 16-bit numbers by a matrix instruction, on operands in pairs.
 
-Payloads widen Q, K and V to f32 first.  A product with an operand that was widened takes it as it was, and
-the other one, the probabilities, rounded to the same type.  A matrix instruction multiplies pairs along the
-reduction.  K lies so in memory.  Other operands are packed where they are made: Q once for its tile,
-probabilities and V once for each tile of keys.  Accumulators stay in registers, which loops carry.
+Payloads widen Q, K and V to f32 first.  A product takes them as they were, and what was computed, such as
+probabilities, rounded to the same type.  A matrix instruction multiplies pairs along the reduction.  K lies
+so in memory.  Other operands are packed where they are made: Q once for its tile, probabilities and V once
+for each tile of keys.  Accumulators stay in registers, which loops carry.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mlir import ir
-from mlir.dialects import arith, scf, tensor, vector
+from mlir.dialects import arith, scf, vector
 
 from harness.codegen.ir import builder as b
 from harness.codegen.ir.constants import constant_of_fill
 from harness.codegen.ir.walk import operations_within, producer_of
-from harness.codegen.rewrites.ranges import add, as_value
+from harness.codegen.rewrites.ranges import add
 from harness.targets.cpu.chip import RegisterTile
 from harness.targets.cpu.lanes import conversions
-from harness.targets.cpu.matrix_units import PAIR, MatrixUnit
+from harness.targets.cpu.matrix_units import MatrixUnit
+from harness.targets.cpu.operand_pairs import PAIR, Instructions, Pairs, integers, read, write
+from harness.targets.cpu.pair_instructions import LANES, rounded_pairs
 from harness.targets.cpu.promotion import after
 from harness.targets.cpu.register_tiles import divisor, elementwise_tile
 from harness.targets.lowering.transforms import run_passes
 
+PRODUCT = ["arith.mulf", "arith.addf", "linalg.yield"]
+"""What the body of a product consists of."""
 ROW, LANE, DEPTH = range(3)
 """The loops of a product after the stage `lanes`."""
 
 
 def take_matrix_operands(module: ir.Module, unit: MatrixUnit, registers: RegisterTile) -> list[str]:
-    """Let a unit compute the products of the module that it can, in place; return why it computes no others.
-
-    Products of operands that are no numbers of the unit's type are none of its own, and go without a reason.
-    """
+    """Let a unit compute the products of a module, in place; return why it does not compute some."""
     packing = _Packing(unit, registers)
     refusals = []
     structured = [each for each in operations_within(module.operation) if each.name == "linalg.generic"]
@@ -77,8 +78,9 @@ class _Factors:
 
 
 def _factors(operation: ir.OpView, unit: MatrixUnit) -> _Factors | None:
-    """Return the factors of a product of the unit's numbers as they were before they were widened."""
-    if len(operation.operands) != 3:
+    """Return the factors of a product, as they were where they were widened; None for no product."""
+    body = [each.name for each in operation.regions[0].blocks[0].operations]
+    if len(operation.operands) != 3 or body != PRODUCT:
         return None
     kinds = [str(kind) for kind in operation.attributes["iterator_types"]]
     if len(kinds) != 3 or "reduction" not in kinds[DEPTH] or "reduction" in "".join(kinds[:DEPTH]):
@@ -86,24 +88,17 @@ def _factors(operation: ir.OpView, unit: MatrixUnit) -> _Factors | None:
     left, right, result = _loops(operation)
     if sorted(left) != [ROW, DEPTH] or right != [DEPTH, LANE] or result != [ROW, LANE]:
         return None
-    sources = [_before_widening(operand, unit) for operand in list(operation.operands)[:2]]
-    if all(source is None for source in sources):
-        return None
-    first, second = (
-        operation.operands[number] if source is None else source for number, source in enumerate(sources)
-    )
+    first, second = (_before_widening(operand, unit) for operand in list(operation.operands)[:2])
     return _Factors(first, second, left_is_turned=left == [DEPTH, ROW])
 
 
-def _before_widening(value: ir.Value, unit: MatrixUnit) -> ir.Value | None:
-    """Return what a tile in f32 was widened from, if it was."""
+def _before_widening(value: ir.Value, unit: MatrixUnit) -> ir.Value:
+    """Return what a tile was widened from, itself where it was not."""
     producer = producer_of(value)
-    if producer is None:
-        return None
-    (source, _), *_ = [*conversions(producer), (None, None)]
-    if source is None or b.dtype_of(source) != unit.operand or _loops(producer) != [[0, 1], [0, 1]]:
-        return None
-    return source
+    for source, _ in conversions(producer) if producer is not None else ():
+        if b.dtype_of(source) == unit.operand and _loops(producer) == [[0, 1], [0, 1]]:
+            return source
+    return value
 
 
 def _loops(operation: ir.OpView) -> list[list[int]]:
@@ -111,47 +106,41 @@ def _loops(operation: ir.OpView) -> list[list[int]]:
     return [[ir.AffineDimExpr(result).position for result in mapping.results] for mapping in maps]
 
 
-@dataclass
-class _Pairs:
-    """A tile in pairs along its depth."""
-
-    tile: ir.Value
-    lies_in_rows: bool
-    """Whether pairs are neighbours in rows of 16-bit numbers, else integers, a row for each two."""
-
-    def of_row(self, row: b.Size, pair: ir.Value) -> ir.Value:
-        """Return one pair of a row as an integer."""
-        if not self.lies_in_rows:
-            return tensor.extract(self.tile, [pair, as_value(row)])
-        kind = ir.VectorType.get([PAIR], self.tile.type.element_type)
-        column = b.affine_value(lambda number: number * PAIR, pair)
-        numbers = read(kind, self.tile, [row, column])
-        return vector.extract(vector.bitcast(integers(1), numbers), [], [0])
-
-
 class _Packing:
     """Tiles in pairs, each made once, and how a unit wants them."""
 
     def __init__(self, unit: MatrixUnit, registers: RegisterTile) -> None:
         self.unit = unit
+        self.instructions = unit.instructions()
         self.registers = registers
         self.packed: dict[ir.Value, ir.Value] = {}
 
     def refusal(self, factors: _Factors) -> str | None:
         """Return why the unit does not compute a product, or None."""
-        if factors.depth % self.unit.k:
-            return f"sums of {factors.depth} products, no multiple of {self.unit.k}"
-        if factors.lanes % self.unit.n:
-            return f"rows of {factors.lanes} results, no multiple of {self.unit.n}"
         if factors.rows == 1:
             return "one query, for which packing V takes longer"
-        return None
+        parts = (
+            (f"sums of {factors.depth} products", factors.depth, self.unit.k),
+            (f"rows of {factors.lanes} results", factors.lanes, self.unit.n),
+            (f"{factors.rows} rows of results", factors.rows, self.unit.m),
+        )
+        return next((f"{what}, no multiple of {part}" for what, size, part in parts if size % part), None)
 
-    def left(self, factors: _Factors) -> _Pairs:
-        """Return A in pairs: as it lies, or packed where a row for each number of the depth lies there."""
-        if factors.left_is_turned:
-            return _Pairs(self.pack(factors.left), lies_in_rows=False)
-        return _Pairs(self._narrowed(factors.left), lies_in_rows=True)
+    def left(self, factors: _Factors) -> Pairs:
+        """Return A in pairs: as it lies, or packed where it lies with its depth first."""
+        if not factors.left_is_turned:
+            return Pairs(self._narrowed(factors.left), depth_first=False)
+        packed = self.pack(factors.left)
+        if not self.instructions.takes_rows:
+            return Pairs(packed, depth_first=True)
+        return Pairs(self._turned(packed), depth_first=False)
+
+    def _turned(self, packed: ir.Value) -> ir.Value:
+        if packed not in self.packed:
+            with after(packed), ir.Location.unknown():
+                place = b.empty([packed.type.shape[1], packed.type.shape[0]], "i32")
+                self.packed[packed] = b.structured("kr->rk", [packed], place, lambda pair: pair)
+        return self.packed[packed]
 
     def pack(self, source: ir.Value) -> ir.Value:
         """Return a tile of integers, each a pair of numbers that lie below each other in a tile."""
@@ -159,6 +148,17 @@ class _Packing:
             with after(source), ir.Location.unknown():
                 self.packed[source] = self._pack(source)
         return self.packed[source]
+
+    def block(self, factors: _Factors) -> tuple[int, int]:
+        """Return how many rows and columns of the result registers hold at once."""
+        if self.unit.accumulators is None:
+            rows = divisor(factors.rows, self.registers.contraction_rows)
+            return rows, self.registers.contraction_lanes(factors.lanes, rows)
+        sizes = zip(
+            (factors.rows, factors.lanes), (self.unit.m, self.unit.n), self.unit.accumulators, strict=True
+        )
+        rows, lanes = (part * divisor(size // part, most) for size, part, most in sizes)
+        return rows, lanes
 
     def _narrowed(self, tile: ir.Value) -> ir.Value:
         if b.dtype_of(tile) == self.unit.operand:
@@ -173,12 +173,12 @@ class _Packing:
     def _pack(self, source: ir.Value) -> ir.Value:
         depth, width = source.type.shape
         is_wide = b.dtype_of(source) == self.unit.accumulator
-        if is_wide and width % self.unit.n:
+        if is_wide and width % LANES:
             source, is_wide = self._narrowed(source), False
         rows = elementwise_tile(source.type.shape, self.registers)[0] if is_wide else PAIR
         if rows % PAIR:
             rows = PAIR
-        place = tensor.empty([depth // PAIR, width], ir.IntegerType.get_signless(32))
+        place = b.empty([depth // PAIR, width], "i32")
         loop = scf.ForOp(b.index(0), b.index(depth), b.index(rows), [place])
         with ir.InsertionPoint(loop.body):
             (packed,) = loop.inner_iter_args
@@ -198,19 +198,16 @@ class _Packing:
         """Return the pairs of two rows, in parts, and where each part begins."""
         if not is_wide:
             return [(0, joined_bits(even, odd))]
-        length = self.unit.n
         return [
-            (start, self.unit.pair(part_of(even, start, length), part_of(odd, start, length)))
-            for start in range(0, even.type.shape[0], length)
+            (start, rounded_pairs(part_of(even, start, LANES), part_of(odd, start, LANES)))
+            for start in range(0, even.type.shape[0], LANES)
         ]
 
 
 def _multiply(product: ir.OpView, packing: _Packing, factors: _Factors) -> None:
-    """Write a product as loops over blocks of accumulators and, inside, over pairs of the depth."""
-    registers = packing.registers
+    """Write a product as loops over blocks of accumulators and, inside, over the depth."""
     left, right = packing.left(factors), packing.pack(factors.right)
-    rows = divisor(factors.rows, registers.contraction_rows)
-    lanes = registers.contraction_lanes(factors.lanes, rows)
+    rows, lanes = packing.block(factors)
     initial = product.operands[2]
     is_zero = constant_of_fill(initial) == 0.0
     with ir.InsertionPoint(product), product.location:
@@ -221,11 +218,15 @@ def _multiply(product: ir.OpView, packing: _Packing, factors: _Factors) -> None:
             bands = scf.ForOp(b.index(0), b.index(factors.rows), b.index(rows), [of_columns])
             with ir.InsertionPoint(bands.body):
                 block = _Block(
-                    packing.unit, bands.induction_variable, columns.induction_variable, rows, lanes
+                    packing.unit,
+                    packing.instructions,
+                    [add(bands.induction_variable, row) for row in range(0, rows, packing.unit.m)],
+                    [add(columns.induction_variable, lane) for lane in range(0, lanes, packing.unit.n)],
                 )
-                start = block.zeros() if is_zero else block.read(bands.inner_iter_args[0])
+                (tile,) = bands.inner_iter_args
+                start = block.zeros() if is_zero else block.read(tile)
                 sums = block.summed(start, left, right, factors.depth)
-                scf.YieldOp([block.written(sums, bands.inner_iter_args[0])])
+                scf.YieldOp([block.written(sums, tile)])
             scf.YieldOp([bands.results[0]])
     product.results[0].replace_all_uses_with(columns.results[0])
     product.operation.erase()
@@ -233,70 +234,47 @@ def _multiply(product: ir.OpView, packing: _Packing, factors: _Factors) -> None:
 
 @dataclass(frozen=True)
 class _Block:
-    """Accumulators of some rows and columns of a result, in vectors."""
+    """Accumulators of some rows and columns of a result."""
 
     unit: MatrixUnit
-    row: ir.Value
-    """The first row."""
-    column: ir.Value
-    """The first column."""
-    rows: int
-    lanes: int
+    instructions: Instructions
+    rows: Sequence[b.Size]
+    """Where those of each row begin."""
+    columns: Sequence[b.Size]
 
     @property
-    def kind(self) -> ir.VectorType:
-        """The type of one vector."""
-        return ir.VectorType.get([self.unit.n], b.element_type(self.unit.accumulator))
-
-    @property
-    def columns(self) -> list[b.Size]:
-        """Where each vector of a row begins."""
-        return [add(self.column, start) for start in range(0, self.lanes, self.unit.n)]
+    def places(self) -> list[tuple[b.Size, b.Size]]:
+        """Where each accumulator begins."""
+        return [(row, column) for row in self.rows for column in self.columns]
 
     def zeros(self) -> list[ir.Value]:
         """Return accumulators without anything."""
-        zero = ir.FloatAttr.get(self.kind.element_type, 0.0)
-        vectors = self.rows * len(self.columns)
-        return [arith.constant(self.kind, ir.DenseElementsAttr.get_splat(self.kind, zero))] * vectors
+        return [self.instructions.zero() for _ in self.places]
 
     def read(self, tile: ir.Value) -> list[ir.Value]:
         """Return what a tile has there."""
-        places = [(row, column) for row in range(self.rows) for column in self.columns]
-        return [read(self.kind, tile, [add(self.row, row), column]) for row, column in places]
+        return [self.instructions.read(tile, place) for place in self.places]
 
     def written(self, sums: Sequence[ir.Value], tile: ir.Value) -> ir.Value:
         """Return a tile that has the accumulators there."""
-        places = [(row, column) for row in range(self.rows) for column in self.columns]
-        for accumulator, (row, column) in zip(sums, places, strict=True):
-            tile = write(accumulator, tile, [add(self.row, row), column])
+        for accumulator, place in zip(sums, self.places, strict=True):
+            tile = self.instructions.written(accumulator, tile, place)
         return tile
 
     def summed(
-        self, sums: Sequence[ir.Value], left: _Pairs, right: ir.Value, depth: int
+        self, sums: Sequence[ir.Value], left: Pairs, right: ir.Value, depth: int
     ) -> Sequence[ir.Value]:
-        """Return accumulators with the products of all pairs of the depth added, in a loop over these."""
-        loop = scf.ForOp(b.index(0), b.index(depth // PAIR), b.index(1), list(sums))
+        """Return accumulators with all products of the depth added, in a loop over its parts."""
+        write, step = self.instructions, self.unit.k // PAIR
+        loop = scf.ForOp(b.index(0), b.index(depth // PAIR), b.index(step), list(sums))
         with ir.InsertionPoint(loop.body):
             pair = loop.induction_variable
-            factors = [read(integers(self.unit.n), right, [pair, column]) for column in self.columns]
-            added = iter(list(loop.inner_iter_args))
-            scf.YieldOp(
-                [
-                    self.unit.multiply(next(added), spread, factor)
-                    for spread in self._spread(left, pair)
-                    for factor in factors
-                ]
-            )
+            of_columns = [write.right(right, pair, column) for column in self.columns]
+            of_rows = [write.left(left, row, pair) for row in self.rows]
+            factors = [(row, column) for row in of_rows for column in of_columns]
+            added = zip(list(loop.inner_iter_args), factors, strict=True)
+            scf.YieldOp([write.multiplied(accumulator, *both) for accumulator, both in added])
         return list(loop.results)
-
-    def _spread(self, left: _Pairs, pair: ir.Value) -> Sequence[ir.Value]:
-        rows = [left.of_row(add(self.row, row), pair) for row in range(self.rows)]
-        return [vector.broadcast(integers(self.unit.n), number) for number in rows]
-
-
-def integers(length: int) -> ir.VectorType:
-    """Return the type of a vector of pairs."""
-    return ir.VectorType.get([length], ir.IntegerType.get_signless(32))
 
 
 def joined_bits(even: ir.Value, odd: ir.Value) -> ir.Value:
@@ -314,19 +292,3 @@ def part_of(row: ir.Value, start: int, length: int) -> ir.Value:
         return row
     kind = ir.VectorType.get([length], row.type.element_type)
     return vector.extract_strided_slice(kind, row, [start], [length], [1])
-
-
-def read(kind: ir.VectorType, tile: ir.Value, position: Sequence[b.Size]) -> ir.Value:
-    """Return a vector of a tile's last axes that begins at a position; it lies inside."""
-    nothing = b.zero(str(kind.element_type))
-    places = [as_value(place) for place in position]
-    mapping = ir.AffineMap.get_minor_identity(tile.type.rank, kind.rank)
-    return vector.TransferReadOp(kind, tile, places, mapping, nothing, [True] * kind.rank).result
-
-
-def write(value: ir.Value, tile: ir.Value, position: Sequence[b.Size]) -> ir.Value:
-    """Return a tile with a vector at a position along its last axes; it lies inside."""
-    places = [as_value(place) for place in position]
-    mapping = ir.AffineMap.get_minor_identity(tile.type.rank, value.type.rank)
-    inside = [True] * value.type.rank
-    return vector.TransferWriteOp(tile.type, value, tile, places, mapping, in_bounds=inside).result

@@ -8,10 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mlir import ir
-
-PAIR = 2
-"""Numbers of a 16-bit type, one after another along k, that fill an element of 32 bits."""
+    from harness.targets.cpu.operand_pairs import Instructions
 
 
 @dataclass(frozen=True)
@@ -19,8 +16,7 @@ class MatrixUnit:
     """An instruction that computes C + A·B: A is m×k, B is k×n, C is m×n.
 
     n runs over queries, in vector lanes.  Both operands are packed in pairs along k: an element of 32 bits
-    holds two numbers.  A's rows have their pairs one after another, as K lies in memory; B has a row of n
-    pairs for every two of k.
+    holds two numbers.  B has a row of n pairs for every two of k.
     """
 
     name: str
@@ -36,36 +32,60 @@ class MatrixUnit:
     instruction: str
     """As assembly spells it."""
     queries: int
-    """Of a tile, at least: V is packed for each tile of queries (measured)."""
-    multiply: "Callable[[ir.Value, ir.Value, ir.Value], ir.Value]"
-    """Emits C + A·B of vectors: of f32, of A's pairs as integers, of B's."""
-    pair: "Callable[[ir.Value, ir.Value], ir.Value]"
-    """Emits the pairs of two vectors of f32, rounded: as many integers of 32 bits as each has elements."""
+    """Of a tile, at least: V is packed for each tile of queries."""
+    instructions: "Callable[[], Instructions]"
+    """How it is emitted."""
+    accumulators: tuple[int, int] | None = None
+    """Rows and columns of C that registers hold at once, of m×n each; None: in vector registers, as for
+    multiply-adds."""
+    has_tiles: bool = False
+    """Whether operands and C are in registers of their own, whose use a process has to ask for."""
+    is_measured: bool = False
+    """Whether some processors make fewer products by it than by multiply-adds."""
 
 
-def _multiply(accumulator: "ir.Value", left: "ir.Value", right: "ir.Value") -> "ir.Value":
-    from harness.targets.cpu.pair_instructions import dot_of_pairs
+def _pair_instructions() -> "Instructions":
+    from harness.targets.cpu.pair_instructions import PairInstructions
 
-    return dot_of_pairs(accumulator, left, right)
+    return PairInstructions()
 
 
-def _pair(even: "ir.Value", odd: "ir.Value") -> "ir.Value":
-    from harness.targets.cpu.pair_instructions import rounded_pairs
+def _tile_instructions() -> "Instructions":
+    from harness.targets.cpu.tile_instructions import TileInstructions
 
-    return rounded_pairs(even, odd)
+    return TileInstructions()
 
 
 VDPBF16PS = MatrixUnit(
     name="vdpbf16ps",
     m=1,
     n=16,
-    k=PAIR,
+    k=2,
     operand="bf16",
     accumulator="f32",
     features=("avx512bf16",),
     instruction="vdpbf16ps",
     queries=64,
-    multiply=_multiply,
-    pair=_pair,
+    instructions=_pair_instructions,
+    is_measured=True,
 )
-"""AVX512_BF16: the dot product of two pairs in each lane of a vector."""
+"""AVX512_BF16: the dot product of two pairs in each lane of a vector.  Tiles of 64 queries are measured."""
+
+AMX = MatrixUnit(
+    name="amx",
+    m=16,
+    n=16,
+    k=32,
+    operand="bf16",
+    accumulator="f32",
+    features=("amx-tile", "amx-bf16", "avx512bf16"),
+    instruction="tdpbf16ps",
+    queries=64,
+    instructions=_tile_instructions,
+    accumulators=(2, 2),
+    has_tiles=True,
+)
+"""AMX: a product of tiles of 16 rows of 64 bytes each, of which there are eight registers."""
+
+UNITS = (AMX, VDPBF16PS)
+"""The fastest first."""

@@ -2,7 +2,7 @@
 
 import ctypes
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,8 +59,11 @@ def spills(assembly: str) -> int:
     return len(re.findall(r"^\s*v?mov[a-z0-9]+\s+%[xyz]mm\d+, -?\d*\(%r[sb]p\)", assembly, re.MULTILINE))
 
 
-def emit_object(llvm_ir: str, target: Chip) -> ObjectCode:
-    """Optimise LLVM IR for a chip; the object file is what assembling the text gives."""
+def emit_object(llvm_ir: str, target: Chip, provided: Collection[str] = ()) -> ObjectCode:
+    """Optimise LLVM IR for a chip; the object file is what assembling the text gives.
+
+    `provided` are functions that its loader brings.
+    """
     machine = target_machine(target)
     try:
         module = llvm.parse_assembly(llvm_ir)
@@ -71,7 +74,8 @@ def emit_object(llvm_ir: str, target: Chip) -> ObjectCode:
     builder.getModulePassManager().run(module, builder)
     assembly = machine.emit_assembly(module)
     this_process = ctypes.CDLL(None)
-    missing = [name for name in library_calls(assembly) if not hasattr(this_process, name)]
+    called = [name for name in library_calls(assembly) if name not in provided]
+    missing = [name for name in called if not hasattr(this_process, name)]
     if missing:
         raise BuildError(f"the machine code calls {', '.join(missing)}, which is not in this process")
     object_file = assemble(assembly, machine)

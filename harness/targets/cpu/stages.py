@@ -27,6 +27,7 @@ from harness.targets.cpu.promotion import promote_query_tiles
 from harness.targets.cpu.register_tiles import tile_for_registers
 from harness.targets.cpu.rescaling import skip_factors_of_one
 from harness.targets.cpu.row_products import compute_rows_in_lanes
+from harness.targets.cpu.tile_instructions import load_tiles
 from harness.targets.cpu.vector_lowering import lower_to_llvm, lower_vectors
 from harness.targets.lowering.bufferize import bufferize
 from harness.targets.lowering.buffers import describe_buffers
@@ -132,6 +133,13 @@ def _keep(build: CpuBuild) -> str:
     return str(build.module)
 
 
+def _load_tiles(build: CpuBuild) -> str | None:
+    if build.unit is None or not build.unit.has_tiles:
+        return None
+    load_tiles(build.module)
+    return str(build.module)
+
+
 def _thread(build: CpuBuild) -> str:
     if build.longest_first:
         number_longest_first(build.module)
@@ -195,6 +203,7 @@ STAGES = (
     Stage("bufferized", "tensors become memory", _on_module(_bufferize)),
     Stage("kept", "copies of tiles whose rows lie apart are kept for further points of the grid", _keep),
     Stage("threaded", "a loop over a range of the grid's points, scratch memory from the caller", _thread),
+    Stage("tiles", "tiles of a matrix unit are loaded from memory and stored there", _load_tiles),
     Stage(
         "vector-lowered",
         "vectors of one dimension, contractions as fused multiply-adds",

@@ -9,13 +9,10 @@ from jinja2 import Template
 
 from harness.system.errors import UnsupportedError
 from harness.targets.cpu.chip import Chip
-from harness.targets.cpu.matrix_units import VDPBF16PS, MatrixUnit
+from harness.targets.cpu.matrix_units import UNITS, VDPBF16PS, MatrixUnit
 
 FMA = "fma"
 """Multiply-adds of f32, which every chip here has."""
-
-UNITS = (VDPBF16PS,)
-"""The fastest first."""
 
 WORTH_IT = 1.5
 """Products while multiply-adds make one, from which on a unit is taken.  AVX512_BF16 has two on some
@@ -32,11 +29,15 @@ def unit_for(target: Chip, dtype: str, asked: str | None) -> MatrixUnit | None:
         return None
     own = [unit for unit in UNITS if unit.operand == dtype and target.features.issuperset(unit.features)]
     if asked is None:
-        return next((unit for unit in own if not target.is_host or products_per_fma(unit) >= WORTH_IT), None)
+        return next((unit for unit in own if not target.is_host or _is_worth_it(unit)), None)
     for unit in own:
         if unit.name == asked:
             return unit
     raise UnsupportedError(f"unit={asked}: {target.name} multiplies no {dtype} by it")
+
+
+def _is_worth_it(unit: MatrixUnit) -> bool:
+    return not unit.is_measured or products_per_fma(unit) >= WORTH_IT
 
 
 CHAINS = 12

@@ -46,7 +46,7 @@ def test_code_for_avx2_is_right():
 def test_capabilities_name_the_chips_that_run_here(machine):
     machine(AVX2)
     details = {row.action: row.detail for row in plugins.target("cpu").capabilities()}
-    assert details == {"build": "chips host, avx2, avx512, avx512-bf16", "run": "natively: host, avx2"}
+    assert details == {"build": "chips host, avx2, avx512, avx512-bf16, amx", "run": "natively: host, avx2"}
 
 
 def test_types_that_are_computed_alike_share_a_peak():
