@@ -79,10 +79,11 @@ class CpuTarget(Target):
         ]
 
     def device(self, chip: str | None) -> str:
-        """Return the processor's name."""
+        """Return the processor's name, or what a model stands in for."""
         from harness.system.machine.system import device_name
+        from harness.targets.cpu.tile_model import is_modelled
 
-        return device_name()
+        return f"emulated {chip}" if is_modelled(chip) else device_name()
 
     def peak_unit(self, case: Case) -> str:
         """Return multiply-adds of f32: f16 and bf16 problems are computed in f32, too."""

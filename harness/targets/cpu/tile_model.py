@@ -34,6 +34,12 @@ def why_not_modelled(target: Chip) -> str | None:
     return f"for the emulator: {MISSING}" if compiler() is None else None
 
 
+def is_modelled(name: str | None) -> bool:
+    """Whether this machine runs code for a chip with functions for tiles only."""
+    target = chip(name)
+    return not target.runs_here and why_not_modelled(target) is None
+
+
 def modelled(llvm_ir: str) -> bytes:
     """Return machine code for this processor, which calls functions for instructions on tiles."""
     text = TILE.sub("ptr", INTRINSIC.sub(r"@harness_\1", llvm_ir))

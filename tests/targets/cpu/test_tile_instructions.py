@@ -74,6 +74,7 @@ def test_where_tiles_are_missing_a_model_runs_the_code_or_a_row_says_why_not(
     case = Case(problem=PROBLEM.model_copy(update={"seq_q": 16, "seq_kv": 32}), variant="flash", target=CHIP)
     artifact = plugins.variant("flash").build(case, "key", tmp_path)
     assert (artifact.executor, artifact.why_not_run) == (executor, reason)
+    assert (plugins.target("cpu").device("amx") == "emulated amx") is (executor == "emulator")
 
 
 @pytest.mark.skipif(host_features().get("amx-tile", False), reason="this processor has tiles")
