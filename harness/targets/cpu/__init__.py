@@ -45,7 +45,8 @@ class CpuOptions(TargetOptions):
     threads: Annotated[int, Field(ge=1, le=MOST_THREADS)] | Literal["all"] = 1
     """Threads that share the grid; `all` is every core that this process may use."""
     unit: Literal["fma", "vdpbf16ps", "amx"] | None = None
-    """What multiplies: `fma`, multiply-adds of f32, or a matrix instruction for what is stored."""
+    """What multiplies: `fma`, multiply-adds of f32, or a matrix instruction for what is stored.  `amx` takes
+    f16 as sums of two numbers of bf16."""
 
 
 class CpuTarget(Target):

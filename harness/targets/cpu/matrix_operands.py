@@ -6,7 +6,7 @@ so in memory.  Other operands are packed where they are made: Q once for its til
 for each tile of keys.  Accumulators stay in registers, which loops carry.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mlir import ir
@@ -96,7 +96,7 @@ def _before_widening(value: ir.Value, unit: MatrixUnit) -> ir.Value:
     """Return what a tile was widened from, itself where it was not."""
     producer = producer_of(value)
     for source, _ in conversions(producer) if producer is not None else ():
-        if b.dtype_of(source) == unit.operand and _loops(producer) == [[0, 1], [0, 1]]:
+        if b.dtype_of(source) == unit.dtype == unit.operand and _loops(producer) == [[0, 1], [0, 1]]:
             return source
     return value
 
@@ -113,7 +113,7 @@ class _Packing:
         self.unit = unit
         self.instructions = unit.instructions()
         self.registers = registers
-        self.packed: dict[ir.Value, ir.Value] = {}
+        self.made: dict[tuple[str, ir.Value], ir.Value] = {}
 
     def refusal(self, factors: _Factors) -> str | None:
         """Return why the unit does not compute a product, or None."""
@@ -126,28 +126,43 @@ class _Packing:
         )
         return next((f"{what}, no multiple of {part}" for what, size, part in parts if size % part), None)
 
-    def left(self, factors: _Factors) -> Pairs:
+    def products(self, factors: _Factors) -> Sequence[tuple[Pairs, ir.Value]]:
+        """Return A and B in pairs: for each product of their terms that counts."""
+        lefts, rights = self._terms(factors.left), self._terms(factors.right)
+        return [
+            (self._left(left, is_turned=factors.left_is_turned), self._once("packed", right, self._pack))
+            for number, left in enumerate(lefts)
+            for right in rights[: self.unit.terms - number]
+        ]
+
+    def _left(self, tile: ir.Value, *, is_turned: bool) -> Pairs:
         """Return A in pairs: as it lies, or packed where it lies with its depth first."""
-        if not factors.left_is_turned:
-            return Pairs(self._narrowed(factors.left), depth_first=False)
-        packed = self.pack(factors.left)
+        if not is_turned:
+            return Pairs(self._narrowed(tile), depth_first=False)
+        packed = self._once("packed", tile, self._pack)
         if not self.instructions.takes_rows:
             return Pairs(packed, depth_first=True)
-        return Pairs(self._turned(packed), depth_first=False)
+        return Pairs(self._once("turned", packed, _turned), depth_first=False)
 
-    def _turned(self, packed: ir.Value) -> ir.Value:
-        if packed not in self.packed:
-            with after(packed), ir.Location.unknown():
-                place = b.empty([packed.type.shape[1], packed.type.shape[0]], "i32")
-                self.packed[packed] = b.structured("kr->rk", [packed], place, lambda pair: pair)
-        return self.packed[packed]
+    def _terms(self, tile: ir.Value) -> list[ir.Value]:
+        """Return tiles whose sum one is as exactly as they are rounded: each is what rounding leaves."""
+        terms = [tile]
+        while len(terms) < self.unit.terms:
+            terms.append(self._once("rest", terms[-1], self._rest))
+        return terms
 
-    def pack(self, source: ir.Value) -> ir.Value:
-        """Return a tile of integers, each a pair of numbers that lie below each other in a tile."""
-        if source not in self.packed:
-            with after(source), ir.Location.unknown():
-                self.packed[source] = self._pack(source)
-        return self.packed[source]
+    def _rest(self, tile: ir.Value) -> ir.Value:
+        def rest(element: ir.Value) -> ir.Value:
+            return arith.subf(element, b.widen(b.narrow(element, self.unit.operand)))
+
+        return b.elementwise(tile, rest)
+
+    def _once(self, what: str, tile: ir.Value, make: Callable[[ir.Value], ir.Value]) -> ir.Value:
+        """Return what is made of a tile, once, where the tile is made."""
+        if (what, tile) not in self.made:
+            with after(tile), ir.Location.unknown():
+                self.made[what, tile] = make(tile)
+        return self.made[what, tile]
 
     def block(self, factors: _Factors) -> tuple[int, int]:
         """Return how many rows and columns of the result registers hold at once."""
@@ -163,12 +178,12 @@ class _Packing:
     def _narrowed(self, tile: ir.Value) -> ir.Value:
         if b.dtype_of(tile) == self.unit.operand:
             return tile
-        if tile not in self.packed:
-            with after(tile), ir.Location.unknown():
-                self.packed[tile] = b.elementwise(
-                    tile, lambda element: b.narrow(element, self.unit.operand), self.unit.operand
-                )
-        return self.packed[tile]
+
+        def narrow(wide: ir.Value) -> ir.Value:
+            dtype = self.unit.operand
+            return b.elementwise(wide, lambda element: b.narrow(element, dtype), dtype)
+
+        return self._once("narrowed", tile, narrow)
 
     def _pack(self, source: ir.Value) -> ir.Value:
         depth, width = source.type.shape
@@ -206,7 +221,7 @@ class _Packing:
 
 def _multiply(product: ir.OpView, packing: _Packing, factors: _Factors) -> None:
     """Write a product as loops over blocks of accumulators and, inside, over the depth."""
-    left, right = packing.left(factors), packing.pack(factors.right)
+    products = packing.products(factors)
     rows, lanes = packing.block(factors)
     initial = product.operands[2]
     is_zero = constant_of_fill(initial) == 0.0
@@ -225,7 +240,7 @@ def _multiply(product: ir.OpView, packing: _Packing, factors: _Factors) -> None:
                 )
                 (tile,) = bands.inner_iter_args
                 start = block.zeros() if is_zero else block.read(tile)
-                sums = block.summed(start, left, right, factors.depth)
+                sums = block.summed(start, products, factors.depth)
                 scf.YieldOp([block.written(sums, tile)])
             scf.YieldOp([bands.results[0]])
     product.results[0].replace_all_uses_with(columns.results[0])
@@ -262,19 +277,31 @@ class _Block:
         return tile
 
     def summed(
-        self, sums: Sequence[ir.Value], left: Pairs, right: ir.Value, depth: int
+        self, sums: Sequence[ir.Value], products: Sequence[tuple[Pairs, ir.Value]], depth: int
     ) -> Sequence[ir.Value]:
         """Return accumulators with all products of the depth added, in a loop over its parts."""
-        write, step = self.instructions, self.unit.k // PAIR
+        step = self.unit.k // PAIR
         loop = scf.ForOp(b.index(0), b.index(depth // PAIR), b.index(step), list(sums))
         with ir.InsertionPoint(loop.body):
-            pair = loop.induction_variable
-            of_columns = [write.right(right, pair, column) for column in self.columns]
-            of_rows = [write.left(left, row, pair) for row in self.rows]
-            factors = [(row, column) for row in of_rows for column in of_columns]
-            added = zip(list(loop.inner_iter_args), factors, strict=True)
-            scf.YieldOp([write.multiplied(accumulator, *both) for accumulator, both in added])
+            added = list(loop.inner_iter_args)
+            for left, right in products:
+                added = self._with_product(added, left, right, loop.induction_variable)
+            scf.YieldOp(added)
         return list(loop.results)
+
+    def _with_product(
+        self, sums: Sequence[ir.Value], left: Pairs, right: ir.Value, pair: ir.Value
+    ) -> list[ir.Value]:
+        write = self.instructions
+        of_columns = [write.right(right, pair, column) for column in self.columns]
+        of_rows = [write.left(left, row, pair) for row in self.rows]
+        factors = [(row, column) for row in of_rows for column in of_columns]
+        return [write.multiplied(accumulator, *both) for accumulator, both in zip(sums, factors, strict=True)]
+
+
+def _turned(packed: ir.Value) -> ir.Value:
+    place = b.empty([packed.type.shape[1], packed.type.shape[0]], "i32")
+    return b.structured("kr->rk", [packed], place, lambda pair: pair)
 
 
 def joined_bits(even: ir.Value, odd: ir.Value) -> ir.Value:

@@ -4,7 +4,7 @@ Nothing in here needs MLIR: what emits IR is imported when it is asked for.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ class MatrixUnit:
     m: int
     n: int
     k: int
+    dtype: str
+    """Type of the stored numbers that it is for."""
     operand: str
     """Element type of A and B."""
     accumulator: str
@@ -40,6 +42,8 @@ class MatrixUnit:
     multiply-adds."""
     has_tiles: bool = False
     """Whether operands and C are in registers of their own, whose use a process has to ask for."""
+    terms: int = 1
+    """Numbers of type `operand` that stand for one that is stored, whose sum it is."""
     is_measured: bool = False
     """Whether some processors make fewer products by it than by multiply-adds."""
 
@@ -61,6 +65,7 @@ VDPBF16PS = MatrixUnit(
     m=1,
     n=16,
     k=2,
+    dtype="bf16",
     operand="bf16",
     accumulator="f32",
     features=("avx512bf16",),
@@ -76,6 +81,7 @@ AMX = MatrixUnit(
     m=16,
     n=16,
     k=32,
+    dtype="bf16",
     operand="bf16",
     accumulator="f32",
     features=("amx-tile", "amx-bf16", "avx512bf16"),
@@ -87,5 +93,8 @@ AMX = MatrixUnit(
 )
 """AMX: a product of tiles of 16 rows of 64 bytes each, of which there are eight registers."""
 
-UNITS = (AMX, VDPBF16PS)
+AMX_F16 = replace(AMX, dtype="f16", terms=2)
+"""The same for f16, whose 11 bits two numbers of bf16 hold: three products, without that of both rests."""
+
+UNITS = (AMX, AMX_F16, VDPBF16PS)
 """The fastest first."""

@@ -27,7 +27,7 @@ def unit_for(target: Chip, dtype: str, asked: str | None) -> MatrixUnit | None:
     """
     if asked == FMA:
         return None
-    own = [unit for unit in UNITS if unit.operand == dtype and target.features.issuperset(unit.features)]
+    own = [unit for unit in UNITS if unit.dtype == dtype and target.features.issuperset(unit.features)]
     if asked is None:
         return next((unit for unit in own if not target.is_host or _is_worth_it(unit)), None)
     for unit in own:
@@ -37,6 +37,9 @@ def unit_for(target: Chip, dtype: str, asked: str | None) -> MatrixUnit | None:
 
 
 def _is_worth_it(unit: MatrixUnit) -> bool:
+    """Whether this machine is faster by a unit: with numbers split into terms nobody has measured it."""
+    if unit.terms > 1:
+        return False
     return not unit.is_measured or products_per_fma(unit) >= WORTH_IT
 
 

@@ -1,5 +1,7 @@
 """Products of bf16 by a matrix instruction: what is right, what goes another way, and what is said of it."""
 
+from dataclasses import replace
+
 import pytest
 from mlir import ir
 from sweeps import sweep
@@ -12,7 +14,7 @@ from harness.problem.attention_problem import AttentionProblem
 from harness.system.errors import UnsupportedError
 from harness.targets.cpu import unit_choice
 from harness.targets.cpu.chip import chip
-from harness.targets.cpu.matrix_units import VDPBF16PS
+from harness.targets.cpu.matrix_units import AMX_F16, VDPBF16PS
 from harness.targets.cpu.unit_choice import unit_for
 
 CHIP = "cpu:avx512-bf16"
@@ -102,10 +104,12 @@ def test_this_machine_takes_a_unit_where_it_is_worth_it(
 ) -> None:
     monkeypatch.setattr(unit_choice, "products_per_fma", lambda unit: rate)
     here = chip("host")
-    has_unit = type(here)(**{**vars(here), "features": here.features | set(VDPBF16PS.features)})
+    has_unit = replace(here, features=(here.features | set(VDPBF16PS.features)) - {"amx-tile"})
     assert unit_for(has_unit, "bf16", None) is unit
     assert unit_for(has_unit, "bf16", "vdpbf16ps") is VDPBF16PS
     assert unit_for(has_unit, "f32", None) is None
+    assert unit_for(chip("amx"), "f16", None) is AMX_F16
+    assert unit_for(replace(chip("amx"), is_host=True), "f16", None) is None
     assert unit_for(chip("avx512-bf16"), "bf16", None) is VDPBF16PS
 
 

@@ -28,15 +28,25 @@ FORMS = {
     "joined heads": {"heads": 8, "kv_heads": 2, "seq_q": 3, "seq_kv": 130},
     "biased": {"bias": True, "head_dim": 64},
     "odd width": {"head_dim": 80, "head_dim_v": 48},
+    "f16": {"dtype": "f16"},
 }
 
 
 @runs_or_is_modelled
-@pytest.mark.parametrize("form", sweep(list(FORMS), but=["biased", "odd width"]))
+@pytest.mark.parametrize("form", sweep(list(FORMS), but=["biased", "odd width", "f16"]))
 def test_attention_by_tiles_is_right(form: str) -> None:
     problem = PROBLEM.model_copy(update=FORMS[form])
     assert judge("flash", problem, target=CHIP).first_bad is None
     assert build("flash", problem, target=CHIP)[0].metrics.intrinsics == "amx"
+
+
+def test_f16_takes_three_products_of_its_terms() -> None:
+    def products(dtype: str) -> int:
+        problem = PROBLEM.model_copy(update={"dtype": dtype, "causal": False})
+        artifact, folder = build("flash", problem, target=CHIP)
+        return (folder / artifact.stage_files["matrix-operands"]).read_text().count("amx.tile_mulf")
+
+    assert products("f16") == 3 * products("bf16") > 0
 
 
 @runs_or_is_modelled
