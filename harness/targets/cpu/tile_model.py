@@ -12,7 +12,7 @@ import llvmlite.binding as llvm
 
 from harness.artifact.artifact import Artifact
 from harness.emulator.native_library import MISSING, compiler, library
-from harness.targets.cpu.chip import Chip, chip, host_features
+from harness.targets.cpu.chip import Chip, chip
 from harness.targets.cpu.executable import NativeExecutable
 from harness.targets.cpu.launch import Launch
 from harness.targets.cpu.object_code import emit_object
@@ -27,10 +27,10 @@ FUNCTIONS = ("harness_tilezero", "harness_tileloadd64", "harness_tilestored64", 
 
 def why_not_modelled(target: Chip) -> str | None:
     """Return None, or why this machine does not run code for a chip, not even with functions for tiles."""
-    lacks = [feature for feature in sorted(target.features) if not host_features().get(feature, False)]
-    others = [feature for feature in lacks if not feature.startswith("amx-")]
-    if others or not lacks:
-        return f"this processor lacks {', '.join(others or ['nothing that is modelled'])}"
+    lacks = target.features - chip("host").features
+    others = sorted(feature for feature in lacks if not feature.startswith("amx-"))
+    if others:
+        return f"this processor lacks {', '.join(others)}"
     return f"for the emulator: {MISSING}" if compiler() is None else None
 
 
