@@ -42,7 +42,7 @@ def test_attention_by_tiles_is_right(form: str) -> None:
 
 def test_f16_takes_three_products_of_its_terms() -> None:
     def products(dtype: str) -> int:
-        problem = PROBLEM.model_copy(update={"dtype": dtype, "causal": False})
+        problem = PROBLEM.model_copy(update={"dtype": dtype})
         artifact, folder = build("flash", problem, target=CHIP)
         return (folder / artifact.stage_files["matrix-operands"]).read_text().count("amx.tile_mulf")
 
