@@ -152,10 +152,10 @@ class Target(ABC):
         """
         return {}
 
-    def peak_unit(self, case: Case) -> str:
+    def peak_unit(self, case: Case, artifact: Artifact | None) -> str:
         """Return the name of the unit that a case's code keeps busy, `fma-f32`: its peak is beside the case.
 
-        By default the problem's type.
+        The artifact is the case's, where it is there.  By default the problem's type.
         """
         return case.problem.dtype
 

@@ -11,6 +11,7 @@ from harness.bench.row_maker import CaseRecord
 from harness.bench.running.checking import EMULATOR, CaseCheck
 from harness.bench.running.context import RunContext, case_threads
 from harness.bench.running.memory_needs import memory_shortage
+from harness.bench.running.peaks import unit_of
 from harness.bench.workers.process import WorkerFailure, WorkerProcess
 from harness.system.machine.cores import available_cores
 from harness.system.status import Status
@@ -107,7 +108,8 @@ class CheckPool:
                 raise failure
             if failure is None and context.times(record.case) and record.executor in TIMED_EXECUTORS:
                 self._to_be_timed[record.case.id] = worker
-                context.peaks.begin(record.case, case_threads(record.case))  # starts meanwhile
+                unit = unit_of(record.case, record.artifact)
+                context.peaks.begin(record.case, unit, case_threads(record.case))  # starts meanwhile
             elif failure is None and record.executor in EMULATING:
                 context.idle_emulators.append(worker)
                 context.finish(record, context.row_maker.success(record, Status.EMULATED))

@@ -93,8 +93,8 @@ class GroupTiming:
         """Whether others may use the processors by now."""
         self._looked_for_quiet_cores = -math.inf
         first = next(iter(records.values())).case
-        self._units = {case_id: unit_of(record.case) for case_id, record in records.items()}
-        context.peaks.begin(first, case_threads(first))
+        self._units = {case_id: unit_of(record.case, record.artifact) for case_id, record in records.items()}
+        context.peaks.begin(first, self._units[first.id], case_threads(first))
         keys = {case_id: record.key for case_id, record in records.items()}
         self._check = check = context.experiment.check_of(first)
         self._group_id = digest([keys, check.distributions[0], check.seed])[:12]

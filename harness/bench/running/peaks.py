@@ -7,6 +7,7 @@ from functools import partial
 from typing import Literal
 
 from harness import plugins
+from harness.artifact.artifact import Artifact
 from harness.bench.running.peak_sampling import sample_bandwidths, sample_flops
 from harness.bench.workers.process import WorkerFailure, WorkerProcess
 from harness.bench.workers.protocol import Answer, Request
@@ -18,14 +19,14 @@ Measured = Literal["peak", "bandwidths"]
 """What a target measures of what it can do at most."""
 
 
-def unit_of(case: Case) -> str:
+def unit_of(case: Case, artifact: Artifact | None = None) -> str:
     """Return the unit whose peak a case is compared with, see `Target.peak_unit`.
 
     Where the target's code cannot say it, it is the problem's type: its sample says what is wrong.
     """
     unit: str = case.problem.dtype
     with contextlib.suppress(Exception):  # a plugin's own code
-        unit = plugins.target(case.target).peak_unit(case)
+        unit = plugins.target(case.target).peak_unit(case, artifact)
     return str(unit)
 
 
@@ -72,14 +73,13 @@ class Peaks:
         """Return the measured bandwidths of what a case runs on, in bytes/s by level of memory."""
         return self._bandwidths.get(machine_name(case), {})
 
-    def begin(self, case: Case, threads: int) -> None:
-        """Start the worker that samples what a case runs on, unless it is that of the last one."""
+    def begin(self, case: Case, unit: str, threads: int) -> None:
+        """Start the worker that samples a unit of what a case runs on, unless it is that of the last one."""
         is_that_of_the_last = self._case is not None and machine_name(self._case) == machine_name(case)
         if is_that_of_the_last or not self._is_asked:
             return
         self.close()
         self._case, self._worker = case, WorkerProcess(threads=threads)
-        unit = unit_of(case)
         self._is_warming_up = (self._name(unit), "peak") not in self._unknown
         if self._is_warming_up:
             self._worker.send_early(partial(sample_flops, case=case, unit=unit), self._timeout_s)

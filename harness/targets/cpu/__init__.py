@@ -12,12 +12,12 @@ from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.problem.dtypes import itemsize
 from harness.targets.base import Capability, Stage, Target, TargetOptions, TileSizes, chip_of
+from harness.targets.cpu.matrix_units import UNITS, MatrixUnit
 
 if TYPE_CHECKING:
     from mlir import ir
 
     from harness.codegen.bounds.part_times import PartTimes
-    from harness.targets.cpu.matrix_units import MatrixUnit
     from harness.targets.cpu.stages import CpuBuild
 
 KEY_TILE = 64
@@ -86,14 +86,17 @@ class CpuTarget(Target):
 
         return f"emulated {chip}" if is_modelled(chip) else device_name()
 
-    def peak_unit(self, case: Case) -> str:
-        """Return multiply-adds of f32: f16 and bf16 problems are computed in f32, too."""
-        return "fma-f32"
+    def peak_unit(self, case: Case, artifact: Artifact | None) -> str:
+        """Return the matrix unit whose instructions are in the code, else multiply-adds of f32."""
+        intrinsics = None if artifact is None else artifact.metrics.intrinsics
+        return next((unit.name for unit in UNITS if unit.name == intrinsics), "fma-f32")
 
     def peak_flops(self, chip: str | None, unit: str, options: TargetOptions) -> float | None:
-        """Return a sample of a unit's peak on all threads."""
-        from harness.targets.cpu.peak import measure_peak
+        """Return a sample of a unit's peak on all threads; None for tiles, which nothing here measures."""
+        from harness.targets.cpu.peak import LOOPS, measure_peak
 
+        if unit not in LOOPS:
+            return None
         return measure_peak(unit, getattr(options, "threads", 1))
 
     def bandwidths(self, chip: str | None, options: TargetOptions, number: int) -> Mapping[str, float]:
@@ -104,11 +107,11 @@ class CpuTarget(Target):
 
     def part_times(self, artifact: Artifact, folder: Path, empty: Path) -> "PartTimes":
         """Return where the time of a call goes, see `harness.targets.cpu.part_times`."""
-        from harness.targets.cpu.chip import chip
         from harness.targets.cpu.part_times import measure_parts
 
         case = artifact.case
-        return measure_parts(artifact, folder, empty, self.peak_unit(case), chip(chip_of(case.target)))
+        unit = self.peak_unit(case, artifact)
+        return measure_parts(artifact, folder, empty, unit, lambda module: self._build_of(module, case))
 
     def tile_sizes(self, chip: str | None, problem: AttentionProblem) -> TileSizes:
         """Return a query tile of two or three vectors and a key tile that fits the caches.
@@ -135,22 +138,28 @@ class CpuTarget(Target):
             return sizes
         return replace(sizes, query=max(sizes.query, unit.queries))
 
-    def compile(
-        self, module: "ir.Module", case: Case, key: str, folder: Path, *, flops_executed: int
-    ) -> Artifact:
-        """Compile tiled kernels to an object file."""
+    def _build_of(self, module: "ir.Module", case: Case) -> "CpuBuild":
+        """Return the module of a case's kernels, before the first stage that it is to go through."""
         from harness.targets.cpu.chip import chip
-        from harness.targets.cpu.launch import Launch
-        from harness.targets.cpu.stages import CpuBuild, compile_kernels
+        from harness.targets.cpu.stages import CpuBuild
 
         has_pages = "page_size" in case.params
-        build = CpuBuild(
+        return CpuBuild(
             module,
             chip(chip_of(case.target)),
             _unit(case),
             self.numbers_longest_first(case),
             longest_keys=None if has_pages else case.problem.seq_kv,
         )
+
+    def compile(
+        self, module: "ir.Module", case: Case, key: str, folder: Path, *, flops_executed: int
+    ) -> Artifact:
+        """Compile tiled kernels to an object file."""
+        from harness.targets.cpu.launch import Launch
+        from harness.targets.cpu.stages import compile_kernels
+
+        build = self._build_of(module, case)
         stages = compile_kernels(build, folder)
         launch = Launch(
             kernels=build.kernels,
@@ -174,7 +183,7 @@ class CpuTarget(Target):
         )
 
 
-def _unit(case: Case) -> "MatrixUnit | None":
+def _unit(case: Case) -> MatrixUnit | None:
     """Return what multiplies a case's numbers; None: multiply-adds of f32."""
     from harness.targets.cpu.chip import chip
     from harness.targets.cpu.unit_choice import unit_for

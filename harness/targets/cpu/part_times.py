@@ -21,7 +21,6 @@ from harness.codegen.ir.walk import operations_within
 from harness.problem.inputs import make_inputs
 from harness.system.errors import UnsupportedError
 from harness.targets.base import Stage
-from harness.targets.cpu.chip import Chip
 from harness.targets.cpu.executable import NativeCall, NativeExecutable, load
 from harness.targets.cpu.exponential import expand_exponentials
 from harness.targets.cpu.launch import OBJECT_FILE, Launch
@@ -51,7 +50,9 @@ PERF_EVENT_OPEN = {"x86_64": 298}
 """Number of the system call, by machine."""
 
 
-def measure_parts(artifact: Artifact, folder: Path, empty: Path, unit: str, target: Chip) -> PartTimes:
+def measure_parts(
+    artifact: Artifact, folder: Path, empty: Path, unit: str, build_of: Callable[[ir.Module], CpuBuild]
+) -> PartTimes:
     """Return cycles of the parts of an artifact's kernels in a folder, by one thread on normal inputs.
 
     The stamped build is made in an empty folder.  Raises `UnsupportedError` for code that is not of this
@@ -63,7 +64,7 @@ def measure_parts(artifact: Artifact, folder: Path, empty: Path, unit: str, targ
         )
     text = (folder / artifact.stage_files[BUFFERIZED]).read_text(encoding="utf-8")
     with mlir_context():
-        build, parts = stamped_build(text, target, empty)
+        build, parts = stamped_build(build_of(ir.Module.parse(text)), empty)
     inputs = make_inputs(artifact.case.problem, "normal", 0)
     launch = Launch(kernels=build.kernels, threads=1)
     stamped = NativeExecutable(artifact.case.problem, launch, empty / OBJECT_FILE).bind(inputs)
@@ -71,7 +72,7 @@ def measure_parts(artifact: Artifact, folder: Path, empty: Path, unit: str, targ
     plain = load(alone, folder).bind(inputs)
     sums, peaks, overhead = _calls_in_turns(stamped, plain, SLOTS_OF_A_PART * len(parts), unit)
     per_cycle = statistics.median(peaks) / FLOPS_OF_A_MULTIPLY_ADD / ticks_per_second()
-    exponential = operations_of_exponential(target.registers.vector_length)
+    exponential = operations_of_exponential(build.chip.registers.vector_length)
     wholes = [SLOTS_OF_A_PART * number for number, part in enumerate(parts) if part.name == TOTAL]
     shortest = min(sums, key=lambda own: own[wholes].sum())
     return PartTimes(
@@ -88,10 +89,9 @@ def measure_parts(artifact: Artifact, folder: Path, empty: Path, unit: str, targ
     )
 
 
-def stamped_build(text: str, target: Chip, folder: Path) -> tuple[CpuBuild, list[Part]]:
+def stamped_build(build: CpuBuild, folder: Path) -> tuple[CpuBuild, list[Part]]:
     """Return the build of a bufferized module with stamps, whose files are in a folder, and its parts."""
     parts: list[Part] = []
-    build = CpuBuild(ir.Module.parse(text), target)
 
     def stamp(state: CpuBuild) -> str:
         parts.extend(stamp_parts(state.module))

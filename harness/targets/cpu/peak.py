@@ -2,6 +2,7 @@
 
 import ctypes
 import functools
+import statistics
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ import numpy as np
 from jinja2 import Template
 
 from harness.targets.cpu.chip import chip
+from harness.targets.cpu.matrix_units import VDPBF16PS
 from harness.targets.cpu.object_code import compiled_here
 
 FMA_F32 = "fma-f32"
@@ -37,14 +39,15 @@ class PeakLoop:
 ACCUMULATORS = 12
 """Independent chains: more than two units × four or five cycles of latency need, fewer than registers."""
 
-FMA_LOOP = Template(
+LOOP = Template(
     """
-declare {{ v }} @llvm.fma.v{{ n }}f32({{ v }}, {{ v }}, {{ v }})
+declare {{ v }} @{{ function }}({{ v }}, {{ factor }}, {{ factor }})
 
 define float @peak(i64 %steps) {
 entry:
   %f0 = insertelement {{ v }} poison, float 0.5, i64 0
-  %f = shufflevector {{ v }} %f0, {{ v }} poison, <{{ n }} x i32> zeroinitializer
+  %fs = shufflevector {{ v }} %f0, {{ v }} poison, <{{ n }} x i32> zeroinitializer
+  %f = bitcast {{ v }} %fs to {{ factor }}
   br label %loop
 loop:
   %step = phi i64 [ 0, %entry ], [ %next, %loop ]
@@ -52,7 +55,7 @@ loop:
   %a{{ i }} = phi {{ v }} [ splat (float {{ i }}.0), %entry ], [ %b{{ i }}, %loop ]
 {%- endfor %}
 {%- for i in range(count) %}
-  %b{{ i }} = call {{ v }} @llvm.fma.v{{ n }}f32({{ v }} %a{{ i }}, {{ v }} %f, {{ v }} %f)
+  %b{{ i }} = call {{ v }} @{{ function }}({{ v }} %a{{ i }}, {{ factor }} %f, {{ factor }} %f)
 {%- endfor %}
   %next = add i64 %step, 1
   %more = icmp ult i64 %next, %steps
@@ -99,12 +102,26 @@ go:
 def fma_f32() -> PeakLoop:
     """Return chains of fused multiply-adds of whole vectors of f32."""
     length = chip("host").registers.vector_length
-    text = FMA_LOOP.render(n=length, v=f"<{length} x float>", count=ACCUMULATORS)
+    vector = f"<{length} x float>"
+    function = f"llvm.fma.v{length}f32"
+    text = LOOP.render(n=length, v=vector, factor=vector, function=function, count=ACCUMULATORS)
     return PeakLoop(text, flops=2 * length * ACCUMULATORS)
 
 
-UNITS: dict[str, Callable[[], PeakLoop]] = {FMA_F32: fma_f32}
+def vdpbf16ps() -> PeakLoop:
+    """Return chains of dot products of two pairs of bf16 in each lane."""
+    function = "llvm.x86.avx512bf16.dpbf16ps.512"
+    text = LOOP.render(n=16, v="<16 x float>", factor="<32 x bfloat>", function=function, count=ACCUMULATORS)
+    return PeakLoop(text, flops=2 * 2 * 16 * ACCUMULATORS)
+
+
+LOOPS: dict[str, Callable[[], PeakLoop]] = {FMA_F32: fma_f32, VDPBF16PS.name: vdpbf16ps}
 """The loops of the units that this machine may have, by the name that rows say."""
+
+
+def relative_peak(unit: str, samples: int = 9) -> float:
+    """Return the median of a unit's FLOP/s over those of multiply-adds of f32, sampled in turns."""
+    return statistics.median(measure_peak(unit, 1) / measure_peak(FMA_F32, 1) for _ in range(samples))
 
 
 def measure_peak(unit: str, threads: int) -> float:
@@ -165,4 +182,4 @@ def seconds_of(stamps: np.ndarray) -> float:
 
 @functools.cache
 def _sampler(unit: str, threads: int) -> PeakSampler:
-    return PeakSampler(UNITS[unit](), threads)
+    return PeakSampler(LOOPS[unit](), threads)

@@ -64,7 +64,7 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> type[StubWorker]:
 
 def samples_of(peaks: Peaks) -> list[float | None]:
     """Measure in two starts."""
-    peaks.begin(CASE, 1)
+    peaks.begin(CASE, UNIT, 1)
     samples = []
     for _ in range(2):
         peaks.measure_bandwidths()
@@ -114,5 +114,5 @@ def test_nobody_is_asked_where_a_revision_is_timed(folder: RunFolder, worker: ty
 def test_a_target_that_cannot_say_which_unit_has_the_problem_s_type(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(type(plugins.target("cpu")), "peak_unit", lambda self, case: 1 / 0)
+    monkeypatch.setattr(type(plugins.target("cpu")), "peak_unit", lambda self, case, artifact: 1 / 0)
     assert unit_of(CASE) == "f32"

@@ -2,6 +2,7 @@ import pytest
 from variants.native_runs import build, judge
 
 from harness import plugins
+from harness.artifact.artifact import Artifact, StaticMetrics
 from harness.bench.running.peaks import unit_of
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
@@ -49,9 +50,17 @@ def test_capabilities_name_the_chips_that_run_here(machine):
     assert details == {"build": "chips host, avx2, avx512, avx512-bf16, amx", "run": "natively: host, avx2"}
 
 
-def test_types_that_are_computed_alike_share_a_peak():
-    """f16 and bf16 problems are computed in f32."""
-    assert {unit_of(example("cpu", dtype)) for dtype in ("f32", "f16", "bf16")} == {"fma-f32"}
+@pytest.mark.parametrize(
+    ("intrinsics", "unit"),
+    [(None, "fma-f32"), ("fma", "fma-f32"), ("vdpbf16ps", "vdpbf16ps"), ("amx", "amx")],
+)
+def test_the_peak_is_of_the_unit_in_the_code(intrinsics, unit):
+    case = example("cpu", "bf16")
+    artifact = Artifact(
+        case=case, key="key", executor="native", loader="", metrics=StaticMetrics(intrinsics=intrinsics)
+    )
+    assert unit_of(case, artifact) == unit
+    assert unit_of(case) == "fma-f32"
     assert unit_of(example("cuda:sm_80", "f16")) == "f16"
 
 

@@ -15,10 +15,15 @@ from harness.targets.cpu import part_times
 from harness.targets.cpu.chip import chip
 from harness.targets.cpu.executable import NativeExecutable, load
 from harness.targets.cpu.launch import OBJECT_FILE, Launch
+from harness.targets.cpu.stages import CpuBuild
 from harness.targets.cpu.stamps import SLOTS_OF_A_PART, TOTAL, Part, Work, stamp_parts
 
 PROBLEM = AttentionProblem(heads=2, seq_q=64, head_dim=32)
 TILES = {"tile_q": 32, "tile_kv": 16}
+
+
+def on_host(module: ir.Module) -> CpuBuild:
+    return CpuBuild(module, chip("host"))
 
 
 def bufferized(variant: str, problem: AttentionProblem = PROBLEM) -> str:
@@ -66,7 +71,9 @@ def test_sums_are_of_all_executions_and_the_output_is_the_same(causal: bool, tmp
     problem = PROBLEM.model_copy(update={"causal": causal})
     artifact, folder = build("flash", problem, params=TILES)
     with mlir_context():
-        stamped, parts = part_times.stamped_build(bufferized("flash", problem), chip("host"), tmp_path)
+        stamped, parts = part_times.stamped_build(
+            on_host(ir.Module.parse(bufferized("flash", problem))), tmp_path
+        )
     inputs = make_inputs(problem, "normal", 0)
     plain = load(artifact, folder).bind(inputs)
     launch = Launch(kernels=stamped.kernels, threads=1)
@@ -93,7 +100,7 @@ def test_ideal_cycles_follow_from_the_peak(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setattr(part_times, "measure_peak", lambda unit, threads: 64e9)
     monkeypatch.setattr(part_times, "ticks_per_second", lambda: 2e9)
     artifact, folder = build("flash", PROBLEM, params=TILES)
-    times = part_times.measure_parts(artifact, folder, tmp_path, "fma-f32", chip("host"))
+    times = part_times.measure_parts(artifact, folder, tmp_path, "fma-f32", on_host)
     assert times.operations_per_cycle == 16
     (scores,) = [part for part in times.parts if part.name == "scores, QKᵀ"]
     assert scores.ideal_cycles == PROBLEM.heads * PROBLEM.seq_q * PROBLEM.seq_kv * PROBLEM.head_dim / 16

@@ -18,7 +18,8 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_peak_is_a_plausible_rate(threads: int, short: None) -> None:
-    rate = peak.PeakSampler(peak.fma_f32(), threads).sample()
+    sampler = peak.PeakSampler(peak.fma_f32(), threads)
+    rate = max(sampler.sample() for _ in range(10))  # of a busy machine some are short of a processor
     assert np.isfinite(rate)
     assert 1e9 < rate < 1e13
 
