@@ -65,7 +65,9 @@ def _lines(times: PartTimes) -> Iterator[str]:
             yield f"  {'loops and the rest':<{WIDTH - 2}}{'':>41}{rest / whole:>8.1%}"
     yield ""
     rate, exponential = times.operations_per_cycle, times.operations_of_an_exponential
-    yield f"ideal: {rate:.1f} operations on f32 a cycle, as {times.unit} has in turns with the calls."
+    yield f"ideal: {rate:.1f} operations on f32 a cycle, as fma-f32 has in turns with the calls."
+    if times.unit_rate != 1:
+        yield f"{times.unit} makes {times.unit_rate:.1f} products in the time of one such."
     yield f"A multiply-add is one, and each other piece of arithmetic; an exponential is {exponential:.0f}."
     yield "Processors that add beside multiply-adds can be faster."
     yield f"{times.calls} calls; with stamps a call takes {times.overhead:+.1%} more"

@@ -23,9 +23,11 @@ class PartTimes:
     parts: tuple[PartTime, ...]
     calls: int
     unit: str
-    """Whose peak the ideal is of."""
+    """What multiplies."""
+    unit_rate: float
+    """Products that it makes while multiply-adds of f32 make one."""
     operations_per_cycle: float
-    """Multiply-adds of f32 in a cycle of the counter at that peak."""
+    """Multiply-adds of f32 in a cycle of the counter at their peak."""
     operations_of_an_exponential: float
     overhead: float
     """Time of a call with stamps over that of one without, less 1."""

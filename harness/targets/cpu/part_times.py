@@ -25,7 +25,7 @@ from harness.targets.cpu.executable import NativeCall, NativeExecutable, load
 from harness.targets.cpu.exponential import expand_exponentials
 from harness.targets.cpu.launch import OBJECT_FILE, Launch
 from harness.targets.cpu.object_code import compiled_here
-from harness.targets.cpu.peak import measure_peak
+from harness.targets.cpu.peak import FMA_F32, measure_peak, relative_peak
 from harness.targets.cpu.stages import STAGES, CpuBuild
 from harness.targets.cpu.stamps import SLOTS_OF_A_PART, TOTAL, Part, stamp_parts
 from harness.targets.lowering.stage_recorder import StageRecorder
@@ -70,18 +70,20 @@ def measure_parts(
     stamped = NativeExecutable(artifact.case.problem, launch, empty / OBJECT_FILE).bind(inputs)
     alone = artifact.model_copy(update={"launch": {**artifact.launch, "threads": 1}})
     plain = load(alone, folder).bind(inputs)
-    sums, peaks, overhead = _calls_in_turns(stamped, plain, SLOTS_OF_A_PART * len(parts), unit)
+    sums, peaks, overhead = _calls_in_turns(stamped, plain, SLOTS_OF_A_PART * len(parts))
+    unit_rate = 1.0 if unit == FMA_F32 else relative_peak(unit)
     per_cycle = statistics.median(peaks) / FLOPS_OF_A_MULTIPLY_ADD / ticks_per_second()
     exponential = operations_of_exponential(build.chip.registers.vector_length)
     wholes = [SLOTS_OF_A_PART * number for number, part in enumerate(parts) if part.name == TOTAL]
     shortest = min(sums, key=lambda own: own[wholes].sum())
     return PartTimes(
         parts=tuple(
-            _part_time(part, shortest[SLOTS_OF_A_PART * number :], per_cycle, exponential)
+            _part_time(part, shortest[SLOTS_OF_A_PART * number :], per_cycle, exponential, unit_rate)
             for number, part in enumerate(parts)
         ),
         calls=len(sums),
         unit=unit,
+        unit_rate=unit_rate,
         operations_per_cycle=per_cycle,
         operations_of_an_exponential=exponential,
         overhead=overhead,
@@ -108,7 +110,7 @@ def stamped_build(build: CpuBuild, folder: Path) -> tuple[CpuBuild, list[Part]]:
 
 
 def _calls_in_turns(
-    stamped: NativeCall, plain: NativeCall, slots: int, unit: str
+    stamped: NativeCall, plain: NativeCall, slots: int
 ) -> tuple[list[np.ndarray], list[float], float]:
     """Return the sums of each stamped call, the peaks beside them, and what stamps add to a call."""
     sums: list[np.ndarray] = []
@@ -123,7 +125,7 @@ def _calls_in_turns(
         with_stamps = _seconds_of(stamped.run)
         sums.append(own.copy())
         ratios.append(with_stamps / _seconds_of(plain.run))
-        peaks.append(measure_peak(unit, threads=1))
+        peaks.append(measure_peak(FMA_F32, threads=1))
     return sums, peaks, statistics.median(ratios) - 1
 
 
@@ -133,12 +135,15 @@ def _seconds_of(run: Callable[[], None]) -> float:
     return time.perf_counter() - began
 
 
-def _part_time(part: Part, sums: np.ndarray, per_cycle: float, exponential: float) -> PartTime:
+def _part_time(
+    part: Part, sums: np.ndarray, per_cycle: float, exponential: float, unit_rate: float
+) -> PartTime:
     """Return a part with the sums of its slots, which are the first of these."""
     cycles, executions = sums[:SLOTS_OF_A_PART]
     ideal = None
     if part.work is not None:
         operations = part.work.operations + exponential * part.work.exponentials
+        operations += part.work.unit_products / unit_rate
         ideal = float(executions * operations / per_cycle)
     return PartTime(part.kernel, part.name, int(executions), float(cycles), ideal)
 

@@ -17,6 +17,8 @@ from harness.codegen.ir.constants import constant_index
 from harness.codegen.ir.for_loop import ForLoop
 from harness.codegen.ir.walk import functions_of, operations_within
 from harness.targets.cpu.grid import grid_loop
+from harness.targets.cpu.matrix_units import VDPBF16PS
+from harness.targets.cpu.pair_instructions import DOT
 
 SCORES, MAXIMUM, EXPONENTIAL = "scores, QKᵀ", "maximum", "exponential"
 RESCALE, VALUES, PACKING = "rescale", "values, PV", "packing and moving"
@@ -35,13 +37,19 @@ class Work:
     operations: int = 0
     """Multiply-adds, and other arithmetic of f32, each of which takes a turn of the same units."""
     exponentials: int = 0
+    unit_products: int = 0
+    """Multiply-adds by an instruction of a matrix unit."""
 
     def __add__(self, other: "Work") -> "Work":
-        return Work(self.operations + other.operations, self.exponentials + other.exponentials)
+        return Work(
+            self.operations + other.operations,
+            self.exponentials + other.exponentials,
+            self.unit_products + other.unit_products,
+        )
 
     def times(self, count: int) -> "Work":
         """Return the work of so many executions."""
-        return Work(count * self.operations, count * self.exponentials)
+        return Work(count * self.operations, count * self.exponentials, count * self.unit_products)
 
 
 @dataclass(frozen=True)
@@ -125,6 +133,8 @@ def _name(operation: ir.OpView, is_after_exponential: bool) -> str:
     """Return what a loop or branch is there for, by what it reads and computes."""
     nested = list(operations_within(operation))
     names = {each.name for each in nested}
+    if any(map(_is_by_unit, nested)):
+        return VALUES if is_after_exponential else SCORES
     if "vector.contract" in names:
         read = {_buffer(each.operands[0]) for each in nested if each.name == "vector.transfer_read"}
         is_of_values = "value" in read or ("key" not in read and is_after_exponential)
@@ -138,6 +148,11 @@ def _name(operation: ir.OpView, is_after_exponential: bool) -> str:
     if "arith.divf" in names:
         return DIVISION
     return OTHER if names & ELEMENTWISE or "arith.select" in names else PACKING
+
+
+def _is_by_unit(operation: ir.OpView) -> bool:
+    """Whether an operation is the instruction of vectors of pairs."""
+    return operation.name == DOT
 
 
 def _buffer(value: ir.Value) -> str | None:
@@ -187,6 +202,8 @@ def _work_of_one(operation: ir.OpView) -> Work:
         for size, kind in zip(_sizes(operation, shapes), operation.attributes["iterator_types"], strict=True):
             reduced *= size if "reduction" in str(kind) else 1
         return Work(operations=reduced * _elements(operation.results[0]))
+    if _is_by_unit(operation):
+        return Work(unit_products=VDPBF16PS.k * _elements(operation.results[0]))
     if operation.name == "vector.multi_reduction":
         return Work(operations=_elements(operation.operands[0]))
     if operation.name == EXP2:

@@ -61,7 +61,7 @@ def test_a_user_s_settings_of_matplotlib_do_not_count() -> None:
 def frame() -> pd.DataFrame:
     """Rows of two panels that every figure can draw; one of them failed."""
     rows = [
-        drawable(variant, seq, factor, mask=mask)
+        drawable(variant, seq, factor, mask=mask, trial=1)
         for variant, factor in VARIANTS.items()
         for seq in (256, 512)
         for mask in ("full", "causal")

@@ -42,6 +42,16 @@ def test_the_parts_of_flash_have_names_in_their_order() -> None:
     assert list(dict.fromkeys(names))[:7] == expected
 
 
+def test_products_by_pairs_are_counted_for_their_unit() -> None:
+    problem = PROBLEM.model_copy(update={"dtype": "bf16"})
+    artifact, folder = build("flash", problem, target="cpu:avx512-bf16")
+    with mlir_context():
+        parts = stamp_parts(ir.Module.parse((folder / artifact.stage_files["bufferized"]).read_text()))
+    work = {part.name: part.work for part in parts}
+    products = problem.seq_q * problem.seq_kv * problem.head_dim
+    assert work["scores, QKᵀ"] == work["values, PV"] == Work(unit_products=products)
+
+
 def test_each_kernel_has_parts_of_its_own() -> None:
     kernels = {part.kernel: part.name for part in parts_of("unfused") if "packing" not in part.name}
     assert kernels == {"scores": "scores, QKᵀ", "softmax": "division", "values": "values, PV"}
