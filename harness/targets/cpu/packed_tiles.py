@@ -275,8 +275,8 @@ def _passes(loop: ir.Operation) -> tuple[Callable[[], ir.Value], int | None]:
     """Return what computes the number of a loop's pass, and how many there are if that is known."""
     variable = loop.regions[0].blocks[0].arguments[0]
     if loop.name == "scf.forall":
-        (count,) = ir.DenseI64ArrayAttr(loop.attributes["staticUpperBound"])
-        return (lambda: variable), count
+        counts = list(ir.DenseI64ArrayAttr(loop.attributes["staticUpperBound"]))
+        return (lambda: variable), counts[0] if len(counts) == 1 else None
     if loop.name != "scf.for":
         return (lambda: variable), None
     first, end, step = (constant_index(bound) for bound in ForLoop(loop).bounds)
