@@ -254,8 +254,12 @@ class RoundTimer:
             self.on_round(self.rounds[-1], len(self.rounds) - 1, self._widths)
 
     def _next_order(self) -> list[str]:
-        """Return who may have a turn in the next round, in order; no peaks if they took too much so far."""
-        with_peaks = bool(self.units) and self._peaks_s <= PEAKS_SHARE * self._rounds_s
+        """Return who may have a turn in the next round, in order.
+
+        Peaks have one in the first round of a start, and in others if they took little so far.
+        """
+        is_first = not any(taken.start == self._start for taken in self.rounds)
+        with_peaks = bool(self.units) and (is_first or self._peaks_s <= PEAKS_SHARE * self._rounds_s)
         takers = [*self.candidates, *(self.units if with_peaks else ())]
         orders = balanced_orders(len(takers))
         order = orders[self._turns[with_peaks] % len(orders)]

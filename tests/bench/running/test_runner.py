@@ -263,7 +263,7 @@ def test_no_temporary_file_and_no_worker_is_left(sweep: RunSummary) -> None:
 def test_a_row_s_peak_is_of_the_rounds_that_it_took_turns_in(sweep: RunSummary) -> None:
     rounds = RunFolder.open(sweep.folder).rounds()
     sampled = [taken.peak_flops["f32"] for taken in rounds if "f32" in taken.peak_flops]
-    assert {taken.start for taken in rounds if taken.peak_flops} == {0, 1}
+    assert {taken.start for taken in rounds if taken.peak_flops} == {taken.start for taken in rounds}
     for row in sweep.results[:2]:
         assert row.peak_unit == "f32"
         assert min(sampled) <= 1e12 * (row.peak_tflops or 0.0) <= max(sampled)
