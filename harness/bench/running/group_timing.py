@@ -94,7 +94,7 @@ class GroupTiming:
         self._looked_for_quiet_cores = -math.inf
         first = next(iter(records.values())).case
         self._units = {case_id: unit_of(record.case, record.artifact) for case_id, record in records.items()}
-        context.peaks.begin(first, self._units[first.id], case_threads(first))
+        context.peaks.begin(first, next(iter(self._units.values())), case_threads(first))
         keys = {case_id: record.key for case_id, record in records.items()}
         self._check = check = context.experiment.check_of(first)
         self._group_id = digest([keys, check.distributions[0], check.seed])[:12]
