@@ -50,10 +50,11 @@ def pack_tiles_of_far_rows(module: ir.Module) -> None:
                     _copy_rows(operation.results[0], axis)
 
 
-def keep_packed_tiles(module: ir.Module, longest_keys: int | None = None) -> None:
+def keep_packed_tiles(module: ir.Module, longest_keys: int | None = None, *, prefetches: bool = True) -> None:
     """Keep copies of tiles for further points of the grid, in place; what a kernel allocates is a thread's.
 
-    Points read no more keys in a row than `longest_keys`: few slots stay in a cache.
+    Points read no more keys in a row than `longest_keys`: few slots stay in a cache.  With `prefetches` loops
+    that use a tile prefetch the next one.
     """
     for grid in _grids(module):
         slots: dict[tuple[ir.Value, int, ir.Type], _Slots] = {}
@@ -63,7 +64,7 @@ def keep_packed_tiles(module: ir.Module, longest_keys: int | None = None) -> Non
                 known = (copy.source, copy.axis, copy.tile.type)
                 if known not in slots:
                     slots[known] = _Slots.before(grid, copy, _most_rows(copy, longest_keys))
-                _keep(copy, slots[known])
+                _keep(copy, slots[known], prefetches)
 
 
 def _grids(module: ir.Module) -> Iterator[ir.OpView]:
@@ -213,7 +214,7 @@ class _Slots:
         return cls(memory.result, places.result, count, size)
 
 
-def _keep(copy: _PackedTile, slots: _Slots) -> None:
+def _keep(copy: _PackedTile, slots: _Slots, prefetches: bool) -> None:
     """Let a tile's copy lie in its slot, and copy it only where that holds another tile."""
     strides, _ = copy.source.type.get_strides_and_offset()
     with ir.InsertionPoint(copy.loop), copy.loop.location:
@@ -234,7 +235,8 @@ def _keep(copy: _PackedTile, slots: _Slots) -> None:
             store = memref.StoreOp(wanted, slots.places, [slot])
             scf.YieldOp([])
     copy.loop.operation.move_before(store)
-    _prefetch_next(copy, start, differs)
+    if prefetches:
+        _prefetch_next(copy, start, differs)
     allocation = copy.tile.owner
     copy.tile.replace_all_uses_with(kept.result)
     allocation.erase()

@@ -128,7 +128,8 @@ def _bufferize(module: ir.Module) -> None:
 
 
 def _keep(build: CpuBuild) -> str:
-    keep_packed_tiles(build.module, build.longest_keys)
+    # Loops over operands of a matrix unit have other shapes, which prefetches are not made for.
+    keep_packed_tiles(build.module, build.longest_keys, prefetches=build.unit is None)
     prefetch_far_rows(build.module)
     return str(build.module)
 

@@ -32,8 +32,9 @@ def unit_for(target: Chip, dtype: str, asked: str | None) -> MatrixUnit | None:
 
 
 def _is_worth_it(unit: MatrixUnit) -> bool:
-    """Whether this machine is faster by a unit: with numbers split into terms nobody has measured it."""
-    if unit.terms > 1:
+    """Whether this machine is faster by a unit: nobody has measured those with tiles, which have to be asked
+    for."""
+    if unit.has_tiles:
         return False
     return not unit.is_measured or products_per_fma(unit) >= WORTH_IT
 
