@@ -142,8 +142,15 @@ class PeakSampler:
         self._steps = max(1, round(FIRST_STEPS * SAMPLE_S / first_s))
 
     def sample(self) -> float:
-        """Return the FLOP/s of all threads."""
-        return self._threads * self._steps * self._flops / self._seconds(self._steps)
+        """Return the FLOP/s of all threads; the next sample is longer where this one was short.
+
+        The first steps may have waited for a processor, and say too few for all samples after them.
+        """
+        seconds = self._seconds(self._steps)
+        rate = self._threads * self._steps * self._flops / seconds
+        if seconds < SAMPLE_S / 2:
+            self._steps = round(self._steps * SAMPLE_S / seconds)
+        return rate
 
     def _seconds(self, steps: int) -> float:
         """Return how long so many steps take on all threads at once."""

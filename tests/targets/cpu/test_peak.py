@@ -21,7 +21,15 @@ def test_peak_is_a_plausible_rate(threads: int, short: None) -> None:
     sampler = peak.PeakSampler(peak.fma_f32(), threads)
     rate = max(sampler.sample() for _ in range(10))  # of a busy machine some are short of a processor
     assert np.isfinite(rate)
-    assert 1e7 < rate < 1e13
+    assert 1e9 < rate < 1e13
+
+
+def test_samples_grow_where_the_first_steps_waited(short: None) -> None:
+    sampler = peak.PeakSampler(peak.fma_f32(), threads=1)
+    sampler._steps = 1
+    rates = [sampler.sample() for _ in range(20)]
+    assert sampler._steps > 100
+    assert max(rates[1:]) > rates[0]
 
 
 def test_a_step_counts_a_multiplication_and_an_addition_of_each_lane_and_chain() -> None:

@@ -35,7 +35,7 @@ class IreeTiles(Parameters):
 
     On a GPU what is not set IREE chooses, but for `tile_v`: workgroups compute whole rows, where they have
     the room.  On a processor tiles are those of vectors: by default the best that are known, because with
-    IREE's own choice of one query each product is done twenty times as slowly.
+    IREE's own choice of one query each product is done ten times as slowly.
     """
 
     tile_q: Annotated[int | None, Searched(POWERS)] = Field(default=None, ge=1, le=1024)
